@@ -1,0 +1,55 @@
+"""Counts to X: how much more often a word and a context meet than chance would have it.
+
+Pairs that were never seen are not stored and count as 0 (the paper's rule).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordforest.counts import Counts
+from wordforest.errors import InputError
+
+
+def pmi(counts: Counts | sparse.csr_array, *, smoothing: float = 1.0) -> sparse.csr_array:
+    """Pointwise mutual information, ``x_vc = log(n_vc n / (n_v n_c))``, (V, C) float32 with the pattern of the counts.
+
+    Negative values stay. ``smoothing`` raises the context counts to a power before they become probabilities
+    (Levy, Goldberg and Dagan 2015 use 0.75): ``p_c = n_c^s / sum n_c^s``.
+    """
+    matrix = counts.matrix if isinstance(counts, Counts) else counts
+    if matrix.nnz == 0:
+        raise InputError("the count matrix is empty: no two words stand within a window of each other. Give more text.")
+    n_v = np.asarray(matrix.sum(axis=1), dtype=np.float64)  # (V,)
+    n_c = np.asarray(matrix.sum(axis=0), dtype=np.float64) ** smoothing  # (C,)
+    log_v = _log(n_v)
+    log_c = _log(n_c) - np.log(n_c.sum())
+    data = np.log(matrix.data, dtype=np.float32)
+    data -= np.repeat(log_v.astype(np.float32), np.diff(matrix.indptr))
+    data -= log_c.astype(np.float32)[matrix.indices]
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def ppmi(counts: Counts | sparse.csr_array, *, smoothing: float = 1.0) -> sparse.csr_array:
+    """Positive PMI, ``max(x_vc, 0)``; zeros are not stored."""
+    return sppmi(counts, shift=0.0, smoothing=smoothing)
+
+
+def sppmi(counts: Counts | sparse.csr_array, *, shift: float = 0.0, smoothing: float = 1.0) -> sparse.csr_array:
+    """Shifted positive PMI, ``max(x_vc - shift, 0)``; shift = log k for k negative samples (Levy, Goldberg 2014)."""
+    X = pmi(counts, smoothing=smoothing)
+    X.data -= np.float32(shift)
+    np.maximum(X.data, 0, out=X.data)
+    X = X.copy()  # the pattern was shared with the counts
+    X.eliminate_zeros()
+    return X
+
+
+MEASURES = {"pmi": pmi, "ppmi": ppmi, "sppmi": sppmi}
+
+
+def _log(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithm where a row or column has entries; 0 where it has none, since nothing there is stored."""
+    return np.log(sums, out=np.zeros_like(sums), where=sums > 0)

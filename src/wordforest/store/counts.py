@@ -1,0 +1,58 @@
+"""The COUNTS folder: a vocabulary and its window counts, made once and used by many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.errors import InputError
+from wordforest.store.files import read_json, write_json
+from wordforest.store.tensors import AnyCSR, read_csr, write_csr
+from wordforest.store.vocab import read_vocab, write_vocab
+
+COUNTS_FILES = ("config.json", "vocab.tsv", "counts.safetensors")
+
+
+def is_counts_folder(path: Path) -> bool:
+    """Return whether a folder holds window counts."""
+    return (path / "counts.safetensors").is_file()
+
+
+def save_counts(
+    folder: Path, words: Sequence[str], counts: NDArray[np.int64], matrix: AnyCSR, config: dict[str, Any]
+) -> None:
+    """Write words, their counts (V,), integer window counts (V, C) and settings into a folder."""
+    if not np.issubdtype(matrix.dtype, np.integer):
+        raise InputError(f"{folder}: window counts must be integers, but {matrix.dtype} came.")
+    _check_sizes(folder, len(words), len(counts), matrix)
+    if matrix.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
+        matrix = matrix.astype(np.int64)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "config.json", config)
+    write_vocab(folder / "vocab.tsv", words, counts)
+    write_csr(folder / "counts.safetensors", matrix)
+
+
+def load_counts(folder: Path) -> tuple[tuple[str, ...], NDArray[np.int64], AnyCSR, dict[str, Any]]:
+    """Return words, their counts (V,), window counts (V, C) and settings."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a counts folder. Make one with: wordforest count CORPUS --out DIR")
+    config = read_json(folder / "config.json")
+    words, counts = read_vocab(folder / "vocab.tsv")
+    matrix = read_csr(folder / "counts.safetensors", ("int32", "int64"))
+    _check_sizes(folder, len(words), len(counts), matrix)
+    return words, counts, matrix, config
+
+
+def _check_sizes(folder: Path, n_words: int, n_counts: int, matrix: AnyCSR) -> None:
+    if not n_words == n_counts == matrix.shape[0]:
+        raise InputError(
+            f"{folder}: {n_words} words, {n_counts} counts and {matrix.shape[0]} rows of window counts "
+            "do not agree. Use files of one run of wordforest count."
+        )
+    if matrix.nnz and matrix.data.min() < 0:
+        raise InputError(f"{folder}: a window count is {matrix.data.min()}, but counts start at 0. Count again.")

@@ -1,0 +1,6 @@
+"""Raw text to token ids: where text comes from, what a word is, which words are kept."""
+
+from wordforest.text.tokens import TextRules, Tokens, read_tokens
+from wordforest.text.vocabulary import NUMBER, RARE, Vocabulary, choose_vocabulary
+
+__all__ = ["NUMBER", "RARE", "TextRules", "Tokens", "Vocabulary", "choose_vocabulary", "read_tokens"]

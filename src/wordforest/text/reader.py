@@ -1,0 +1,130 @@
+"""Where text comes from: files, folders, globs, URLs, standard input, plain or compressed, cut into chunks.
+
+Text is never held as a whole: a chunk is a few megabytes of valid UTF-8 that ends at a line border.
+"""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from wordforest.errors import InputError
+from wordforest.streams import COMPRESSION, opened
+
+CHUNK_BYTES = 8 << 20
+Errors = Literal["strict", "replace"]
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# A line longer than a chunk is cut after a letter and before a space: no word and no sentence end is lost there.
+_SAFE_CUT = re.compile(rb"(?s).*[a-z](?=\s)")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A piece of text in UTF-8 that ends at a line border, unless one line is longer than a chunk."""
+
+    data: bytes
+    source: str
+    last: bool  # nothing of this source follows
+
+
+def find_sources(corpus: str | Path | Iterable[str | Path]) -> list[str]:
+    """Return the files that a corpus stands for: files, folders (sorted, with subfolders), globs, URLs, '-'."""
+    items = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    sources = [source for item in items for source in _expand(str(item))]
+    if not sources:
+        raise InputError("no corpus given. Name at least one text file, folder, glob or URL, or - for standard input.")
+    return sources
+
+
+def total_bytes(sources: Iterable[str]) -> int | None:
+    """Return the size of all text, or None where it cannot be known before reading (compressed, URL, stream)."""
+    paths = [Path(source) for source in sources]
+    if any(path.suffix in COMPRESSION or not path.is_file() for path in paths):
+        return None
+    return sum(path.stat().st_size for path in paths)
+
+
+def read_chunks(sources: Iterable[str], errors: Errors = "strict", size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+    """Read sources one after the other as chunks of about ``size`` bytes."""
+    for source in sources:
+        yield from _read_source(source, errors, size)
+
+
+def _expand(item: str) -> list[str]:
+    if item == "-" or "://" in item:
+        return [item]
+    path = Path(item)
+    if path.is_dir():
+        files = sorted(str(p) for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+        if not files:
+            raise InputError(f"{item}: the folder holds no files. Name a folder with text files in it.")
+        return files
+    if path.exists():
+        return [item]
+    matches = sorted(m for m in glob.glob(item, recursive=True) if Path(m).is_file())  # noqa: PTH207 absolute globs too
+    if not matches:
+        raise InputError(f"{item}: no such file or folder. Check the path.")
+    return matches
+
+
+def _open(source: str) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdin.buffer) if source == "-" else opened(source)
+
+
+def _read_source(source: str, errors: Errors, size: int) -> Iterator[Chunk]:
+    line = 1
+    with _open(source) as stream:
+        for data, last in _cut_at_lines(stream, size):
+            text = data.removeprefix(codecs.BOM_UTF8) if line == 1 else data
+            yield Chunk(_checked(text, source, line, errors), source, last)
+            line += data.count(b"\n")
+
+
+def _cut_at_lines(stream: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
+    rest = b""
+    while block := stream.read(size):
+        rest += block
+        cut = rest.rfind(b"\n") + 1
+        if not cut and len(rest) >= 2 * size:
+            cut = _cut_inside_line(rest)
+        if cut:
+            yield rest[:cut], False
+            rest = rest[cut:]
+    yield rest, True
+
+
+def _cut_inside_line(data: bytes) -> int:
+    tail = max(0, len(data) - (1 << 16))
+    match = _SAFE_CUT.match(data, tail)
+    return match.end() if match else 0
+
+
+def _checked(data: bytes, source: str, line: int, errors: Errors) -> bytes:
+    if data.startswith(_UTF16) and line == 1:
+        raise InputError(
+            f"{source}: line 1: this is UTF-16, expected UTF-8. Convert it, for example with iconv -t UTF-8."
+        )
+    if (nul := data.find(b"\0")) >= 0:
+        at = line + data.count(b"\n", 0, nul)
+        raise InputError(f"{source}: line {at}: found a NUL byte, so this is not a text file. Name a UTF-8 text file.")
+    if data.isascii():
+        return data
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if errors == "replace":
+            return data.decode("utf-8", errors="replace").encode()
+        at = line + data.count(b"\n", 0, error.start)
+        raise InputError(
+            f"{source}: line {at}: byte 0x{data[error.start]:02x} is not valid UTF-8 ({error.reason}). "
+            "Convert the file to UTF-8, or add --errors replace."
+        ) from error
+    return data

@@ -1,0 +1,68 @@
+"""Which words are kept, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wordforest.errors import InputError
+
+RARE = "#rare#"
+NUMBER = "#number#"
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words in row order (most frequent first, ties in code point order) with their counts, shape (V,)."""
+
+    words: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+    def __init__(self, words: Iterable[str], counts: ArrayLike) -> None:
+        frozen = np.array(counts, dtype=np.int64)
+        frozen.setflags(write=False)
+        object.__setattr__(self, "words", tuple(words))
+        object.__setattr__(self, "counts", frozen)
+        if len(self.words) != len(frozen):
+            raise InputError(f"{len(self.words)} words but {len(frozen)} counts. Give one count for each word.")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Row of every word."""
+        return {word: row for row, word in enumerate(self.words)}
+
+
+def choose_vocabulary(
+    words: list[str], counts: NDArray[np.int64], min_count: int, max_vocab: int | None = None
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Keep words seen at least ``min_count`` times, at most ``max_vocab`` of them; all others become ``#rare#``.
+
+    Returns the vocabulary and, for each of the ``words`` given, its row in it, shape (len(words),).
+    """
+    by_rank = sorted(range(len(words)), key=lambda i: (-counts[i], words[i]))
+    kept = [i for i in by_rank if counts[i] >= min_count and words[i] != RARE][:max_vocab]
+    if not kept:
+        most = max(counts, default=0)
+        raise InputError(
+            f"no word occurs {min_count} times or more (the most frequent of {len(words)} words occurs {most} times). "
+            "Give more text or a smaller --min-count."
+        )
+    n_rare = int(counts.sum() - counts[kept].sum())
+    names, sizes = [words[i] for i in kept], [int(counts[i]) for i in kept]
+    place = sum(size > n_rare or (size == n_rare and name < RARE) for name, size in zip(names, sizes, strict=True))
+    if n_rare:
+        names.insert(place, RARE)
+        sizes.insert(place, n_rare)
+    rows = np.full(len(words), place, dtype=np.int32)
+    rows[kept] = [rank + (n_rare > 0 and rank >= place) for rank in range(len(kept))]
+    return Vocabulary(names, sizes), rows

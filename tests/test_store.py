@@ -1,0 +1,721 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import struct
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors.numpy import load_file, save_file
+from scipy import sparse
+
+from wordforest.coder.forest import Forest
+from wordforest.errors import InputError
+from wordforest.store import (
+    Run,
+    is_counts_folder,
+    is_run_folder,
+    load_counts,
+    load_run,
+    prepare_folder,
+    read_json,
+    read_vectors,
+    replace_file,
+    save_counts,
+    save_run,
+    write_json,
+    write_text,
+    write_vectors,
+)
+from wordforest.store.files import read_text
+from wordforest.vectors import Vectors
+
+GLOVE = Path(__file__).parents[2] / "shared/data/vectors/glove.6B.50d.top20k.txt.gz"
+VALUES = [[0.5, 0.0, -1.25], [0.1, 3e-45, 3.4e38]]  # exact zero, smallest and largest float32
+FILES = ["v.bin", "v.txt", "v.vec", "v.w2v", "v.glove", "v.glove.txt"]
+
+# a file is written per example: the folder is shared between them on purpose
+shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+words_without_spaces = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\x0b\f"), min_size=1, max_size=6
+)
+words_of_a_run = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), max_size=6)
+float32s = st.just(0.0) | st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def some_vectors(draw: st.DrawFn, words: st.SearchStrategy[str] = words_without_spaces) -> Vectors:
+    names = draw(st.lists(words, min_size=1, max_size=5, unique=True))
+    shape = (len(names), draw(st.integers(1, 4)))
+    return Vectors(names, draw(hnp.arrays(np.float32, shape, elements=float32s)))
+
+
+def make_run(**changes: object) -> Run:
+    run = Run(
+        words=("the", "naïve", "#number#"),
+        counts=np.array([9, 5, 2]),
+        codes=sparse.csr_array(np.array([[1.5, 0, 0], [0, 0, -2], [0, 0, 0]], np.float32)),
+        dictionary=np.arange(12, dtype=np.float32).reshape(4, 3),
+        forest=Forest([-1, 0, 0]),
+        config={"lam": 0.1, "window": 5},
+        history=[{"seconds": 0.5, "objective": 2.0}, {"seconds": 1.0, "objective": 1.0}],
+    )
+    return replace(run, **changes)
+
+
+def assert_same(a: Vectors, b: Vectors) -> None:
+    assert a.words == b.words
+    np.testing.assert_array_equal(a.dense, b.dense)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# files
+
+
+def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+
+    def fail() -> None:
+        with replace_file(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        fail()
+    assert path.read_text() == "old"
+    assert names_in(tmp_path) == ["a.txt"]
+
+
+def test_the_old_file_stands_until_the_block_ends(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    with replace_file(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def test_the_new_file_arrives_by_a_change_of_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    with replace_file(path) as temporary:
+        temporary.write_text("new")
+        inode = temporary.stat().st_ino
+    assert path.stat().st_ino == inode
+
+
+def test_vectors_that_cannot_be_written_leave_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    write_vectors(path, Vectors(["a"], [[1.0]]))
+    with pytest.raises(InputError):
+        write_vectors(path, Vectors(["b", "c d"], [[1.0], [2.0]]))
+    assert_same(read_vectors(path), Vectors(["a"], [[1.0]]))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
+@pytest.mark.parametrize("name", ["codes.safetensors", "config.json"])
+def test_files_have_the_rights_that_the_umask_grants(tmp_path: Path, name: str) -> None:
+    before = os.umask(0o022)
+    try:
+        save_run(tmp_path, make_run())
+    finally:
+        os.umask(before)
+    assert (tmp_path / name).stat().st_mode & 0o777 == 0o644
+
+
+def test_writing_into_a_missing_folder_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"gone/a\.txt: the folder .*gone does not exist"):
+        write_text(tmp_path / "gone" / "a.txt", "x")
+
+
+def test_writing_over_a_folder_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="this is a folder"):
+        write_text(tmp_path, "x")
+
+
+def test_text_without_a_utf8_form_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="surrogate"):
+        write_text(tmp_path / "a.txt", "\ud800")
+
+
+def test_json_round_trip_with_numpy_values(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"é": np.float32(0.5), "n": np.int64(3), "l": np.arange(2), "p": Path("x")})
+    assert read_json(tmp_path / "a.json") == {"é": 0.5, "n": 3, "l": [0, 1], "p": "x"}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object()])
+def test_json_refuses_what_it_cannot_hold(tmp_path: Path, value: object) -> None:
+    with pytest.raises(InputError, match=r"a\.json: a value cannot be written"):
+        write_json(tmp_path / "a.json", {"x": value})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"a": 1,\n "b" 2}', r"a\.json, line 2, column 6: not JSON"),
+        (b"[1]", r"a\.json, line 1: expected a JSON object, but a list came"),
+        (b"", r"a\.json, line 1, column 1: not JSON"),
+        (b'{\n"a": "\xff"}', r"a\.json, line 2: not UTF-8"),
+        (b"[" * 100_000, r"a\.json, line 1: not usable JSON"),
+    ],
+)
+def test_damaged_json_names_file_and_line(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_json(tmp_path / "a.json")
+
+
+def test_a_missing_file_names_itself(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"gone\.json: cannot be read \(No such file"):
+        read_json(tmp_path / "gone.json")
+
+
+# RUN and COUNTS folders
+
+
+def test_run_round_trip(tmp_path: Path) -> None:
+    run = make_run()
+    save_run(tmp_path / "run", run)
+    back = load_run(tmp_path / "run")
+    assert (back.words, back.config, back.history, back.forest) == (
+        run.words,
+        run.config,
+        run.history,
+        run.forest,
+    )
+    np.testing.assert_array_equal(back.counts, run.counts)
+    np.testing.assert_array_equal(back.codes.toarray(), run.codes.toarray())
+    np.testing.assert_array_equal(back.dictionary, run.dictionary)
+
+
+def test_a_run_without_dictionary_and_history_comes_back_without(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run())
+    save_run(tmp_path, make_run(dictionary=None, history=[]))
+    back = load_run(tmp_path)
+    assert back.dictionary is None
+    assert back.history == []
+
+
+def test_codes_are_stored_as_csr_of_these_types(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run(codes=make_run().codes.astype(np.float64)))
+    types = {name: array.dtype.name for name, array in load_file(tmp_path / "codes.safetensors").items()}
+    assert types == {"data": "float32", "indices": "int32", "indptr": "int64", "shape": "int64"}
+
+
+def test_vectors_of_a_run_carry_its_forest() -> None:
+    run = make_run()
+    assert run.vectors.forest == run.forest
+    assert run.vectors is run.vectors
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"words": ("a", "b")}, "2 words, 3 counts and 3 rows"),
+        ({"counts": np.array([1])}, "3 words, 1 counts and 3 rows"),
+        ({"forest": Forest.flat(4)}, "4 nodes, but the codes have 3 columns"),
+        ({"dictionary": np.ones((4, 2), np.float32)}, r"shape \(4, 2\), but \(contexts, 3\)"),
+        ({"dictionary": np.full((4, 3), np.nan, np.float32)}, "the dictionary holds NaN"),
+        ({"codes": sparse.csr_array([[0, 0, 0], [0, np.inf, 0], [0, 0, 0]])}, "code of 'naïve' holds NaN"),
+    ],
+)
+def test_parts_of_a_run_must_agree(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_run(**changes)
+
+
+@pytest.mark.parametrize("words", [("a", "b\tc", "d"), ("a", "b\n", "d"), ("a", "b", "a"), ("a", "\ud800", "b")])
+def test_words_that_vocab_tsv_cannot_hold_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match=r"vocab\.tsv"):
+        save_run(tmp_path, make_run(words=words))
+
+
+@shared_folder
+@given(vectors=some_vectors(words=words_of_a_run))
+def test_any_vectors_come_back_from_a_run_folder(tmp_path: Path, vectors: Vectors) -> None:
+    write_vectors(tmp_path / "run", vectors)
+    assert_same(read_vectors(tmp_path / "run"), vectors)
+
+
+def test_a_forest_comes_back_from_a_run_folder(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "run", Vectors(["a"], [[1.0, 2.0]], forest=Forest([-1, 0])))
+    assert read_vectors(tmp_path / "run").forest == Forest([-1, 0])
+
+
+def rewrite(name: str, **tensors: object) -> object:
+    """Return a damage: some tensors of a file replaced, or removed where None."""
+
+    def damage(folder: Path) -> None:
+        content = {**load_file(folder / name), **tensors}
+        save_file({key: array for key, array in content.items() if array is not None}, folder / name)
+
+    return damage
+
+
+def put(name: str, content: bytes | None) -> object:
+    """Return a damage: a file's content replaced, or the file removed where None."""
+
+    def damage(folder: Path) -> None:
+        (folder / name).unlink()
+        if content is not None:
+            (folder / name).write_bytes(content)
+
+    return damage
+
+
+CODES, VOCAB = "codes.safetensors", "vocab.tsv"
+DAMAGED_RUNS = {
+    "no codes": (put(CODES, None), "expected a run folder with codes.safetensors"),
+    "no vocabulary": (put(VOCAB, None), r"vocab\.tsv: cannot be read"),
+    "no forest": (put("forest.json", None), r"forest\.json: cannot be read"),
+    "no settings": (put("config.json", None), r"config\.json: cannot be read"),
+    "no history": (put("history.jsonl", None), r"history\.jsonl: cannot be read"),
+    "codes cut": (put(CODES, b"\x08\0\0\0"), r"codes\.safetensors: not a usable safetensors file"),
+    "codes lack indptr": (rewrite(CODES, indptr=None), "indptr is missing"),
+    "codes not float32": (rewrite(CODES, data=np.ones(2)), "data must be a list of float32"),
+    "codes nan": (rewrite(CODES, data=np.array([1, np.nan], np.float32)), "code of 'naïve' holds NaN"),
+    "codes inf": (
+        rewrite(CODES, data=np.array([np.inf, 1], np.float32)),
+        "code of 'the' holds NaN or infinity",
+    ),
+    "indices too large": (rewrite(CODES, indices=np.array([0, 3], np.int32)), "indices run from 0 to 3"),
+    "indices negative": (rewrite(CODES, indices=np.array([0, -1], np.int32)), "indices run from -1 to 0"),
+    "indices too few": (rewrite(CODES, indices=np.array([0], np.int32)), "2 values and 1 indices"),
+    "indptr falls": (rewrite(CODES, indptr=np.array([0, 2, 1, 2])), "never fall"),
+    "indptr too short": (rewrite(CODES, indptr=np.array([0, 1, 2])), "indptr must have 4 entries"),
+    "indptr too far": (rewrite(CODES, indptr=np.array([0, 1, 2, 9])), "indptr ends at 9"),
+    "position twice": (
+        rewrite(CODES, indptr=np.array([0, 2, 2, 2]), indices=np.array([1, 1], np.int32)),
+        "ascend without repeats",
+    ),
+    "shape of three": (rewrite(CODES, shape=np.array([3, 3, 1])), "shape must be two sizes"),
+    "shape negative": (rewrite(CODES, shape=np.array([3, -3])), "shape must be two sizes"),
+    "dictionary flat": (
+        rewrite("dictionary.safetensors", D=np.ones(3, np.float32)),
+        "D must be a float32 matrix",
+    ),
+    "dictionary narrow": (
+        rewrite("dictionary.safetensors", D=np.ones((4, 2), np.float32)),
+        r"shape \(4, 2\)",
+    ),
+    "dictionary nan": (
+        rewrite("dictionary.safetensors", D=np.full((4, 3), np.nan, np.float32)),
+        "dictionary holds NaN",
+    ),
+    "word missing": (put(VOCAB, b"the\t9\n"), "1 words, 1 counts and 3 rows"),
+    "no tab": (put(VOCAB, b"the\t9\na 5\nb\t2\n"), r"vocab\.tsv, line 2: expected a word, a tab and a count"),
+    "count not whole": (put(VOCAB, b"the\t9.5\n"), r"vocab\.tsv, line 1"),
+    "count negative": (put(VOCAB, b"the\t-9\n"), r"vocab\.tsv, line 1"),
+    "count too large": (put(VOCAB, b"the\t9999999999999999999\n"), r"vocab\.tsv, line 1"),
+    "vocabulary cut": (put(VOCAB, b"the\t9\na\t5"), r"vocab\.tsv, line 2: the line end is missing"),
+    "word twice": (put(VOCAB, b"the\t9\na\t5\nthe\t2\n"), r"line 3: 'the' stands on line 1 already"),
+    "vocabulary not UTF-8": (put(VOCAB, b"the\t9\n\xff\t5\n"), r"vocab\.tsv, line 2: not UTF-8"),
+    "forest of fewer": (put("forest.json", b'{"parent": [-1]}'), "1 nodes, but the codes have 3 columns"),
+    "forest no forest": (put("forest.json", b'{"parent": [-1, 1, 0]}'), r"forest\.json: parent\[1\] = 1"),
+    "forest of floats": (put("forest.json", b'{"parent": [-1, 0.0, 0]}'), "one whole number a node"),
+    "forest without parents": (put("forest.json", b"{}"), "one whole number a node"),
+    "history not JSON": (put("history.jsonl", b'{"a": 1}\n{"a"\n'), r"history\.jsonl, line 2"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED_RUNS)
+def test_a_damaged_run_is_refused_with_its_place(tmp_path: Path, case: str) -> None:
+    damage, message = DAMAGED_RUNS[case]
+    save_run(tmp_path, make_run())
+    damage(tmp_path)
+    with pytest.raises(InputError, match=message) as caught:
+        load_run(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_vocab_with_windows_line_ends_is_read(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run())
+    (tmp_path / VOCAB).write_bytes(b"a\t3\r\nb\t2\r\nc\t1\r\n")
+    assert load_run(tmp_path).words == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_counts_round_trip_keeps_the_type(tmp_path: Path, dtype: type) -> None:
+    matrix = sparse.csr_array(np.array([[0, 3], [2**31 - 1, 0]], dtype))
+    save_counts(tmp_path / "c", ("a", "b"), np.array([2**40, 1]), matrix, {"window": 5})
+    words, counts, back, config = load_counts(tmp_path / "c")
+    assert (words, counts.tolist(), config) == (("a", "b"), [2**40, 1], {"window": 5})
+    assert back.dtype == dtype
+    assert back.toarray().tolist() == matrix.toarray().tolist()
+
+
+def test_counts_leave_an_unsorted_matrix_alone(tmp_path: Path) -> None:
+    matrix = sparse.csr_array((np.array([1, 2]), [1, 0], [0, 2]), shape=(1, 2))
+    save_counts(tmp_path, ("a",), np.array([1]), matrix, {})
+    assert matrix.indices.tolist() == [1, 0]
+    assert load_counts(tmp_path)[2].toarray().tolist() == [[2, 1]]
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix", "message"),
+    [
+        (("a",), sparse.csr_array([[0.5]]), "must be integers, but float64 came"),
+        (("a", "b"), sparse.csr_array([[1]]), "2 words, 1 counts and 1 rows"),
+        (("a",), sparse.csr_array([[-1]]), "a window count is -1"),
+    ],
+)
+def test_counts_that_are_none_are_refused(tmp_path: Path, words: tuple[str], matrix: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        save_counts(tmp_path, words, np.array([1]), matrix, {})
+
+
+def test_a_missing_counts_folder_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="wordforest count CORPUS --out"):
+        load_counts(tmp_path / "gone")
+
+
+def test_folders_are_told_apart(tmp_path: Path) -> None:
+    save_run(tmp_path / "run", make_run())
+    save_counts(tmp_path / "counts", ("a",), np.array([1]), sparse.csr_array([[1]]), {})
+    assert [is_run_folder(tmp_path / name) for name in ("run", "counts", "gone")] == [True, False, False]
+    assert [is_counts_folder(tmp_path / name) for name in ("run", "counts", "gone")] == [False, True, False]
+
+
+def test_counts_in_place_of_a_run_are_named(tmp_path: Path) -> None:
+    save_counts(tmp_path, ("a",), np.array([1]), sparse.csr_array([[1]]), {})
+    with pytest.raises(InputError, match="this is a counts folder"):
+        read_vectors(tmp_path)
+
+
+def test_prepare_creates_a_folder_and_takes_an_empty_one(tmp_path: Path) -> None:
+    prepare_folder(tmp_path / "a" / "b", force=False)
+    prepare_folder(tmp_path / "a" / "b", force=False)
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_prepare_without_force_touches_nothing(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run())
+    with pytest.raises(InputError, match="already exists; add --force to replace it or choose another --out"):
+        prepare_folder(tmp_path, force=False)
+    assert load_run(tmp_path).words == make_run().words
+
+
+def test_prepare_with_force_removes_our_files_and_no_other(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run())
+    save_counts(tmp_path, ("a",), np.array([1]), sparse.csr_array([[1]]), {})
+    (tmp_path / "checkpoint").mkdir()
+    for name in ("checkpoint/state", ".wordforest-0123.tmp", "notes.txt"):
+        (tmp_path / name).write_text("x")
+    prepare_folder(tmp_path, force=True)
+    assert names_in(tmp_path) == ["notes.txt"]
+
+
+def test_prepare_with_force_does_not_follow_a_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").write_text("x")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "checkpoint").symlink_to(tmp_path / "precious")
+    prepare_folder(tmp_path / "run", force=True)
+    assert (tmp_path / "precious" / "file").read_text() == "x"
+
+
+def test_prepare_refuses_a_file(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "x")
+    with pytest.raises(InputError, match="this is a file"):
+        prepare_folder(tmp_path / "a", force=True)
+
+
+# formats of other tools
+
+
+@pytest.mark.parametrize("name", FILES)
+@shared_folder
+@given(vectors=some_vectors())
+def test_any_vectors_come_back_exactly(tmp_path: Path, name: str, vectors: Vectors) -> None:
+    write_vectors(tmp_path / name, vectors)
+    assert_same(read_vectors(tmp_path / name), vectors)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_bit_of_a_float32_comes_back(tmp_path: Path, name: str) -> None:
+    bits = np.random.default_rng(2).integers(0, 0x7F800000, size=(500, 10), dtype=np.uint32)  # below infinity
+    vectors = Vectors([f"w{i}" for i in range(500)], bits.view(np.float32))
+    write_vectors(tmp_path / name, vectors)
+    assert_same(read_vectors(tmp_path / name), vectors)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("name", ["v.txt", "v.glove.txt", "v.bin"])
+def test_compressed_files_come_back(tmp_path: Path, name: str, suffix: str) -> None:
+    vectors = Vectors(["a", "ü"], VALUES)
+    write_vectors(tmp_path / (name + suffix), vectors)
+    assert_same(read_vectors(tmp_path / (name + suffix)), vectors)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"),
+    [(".gz", b"\x1f\x8b"), (".bz2", b"BZh"), (".xz", b"\xfd7zXZ"), (".zst", b"\x28\xb5\x2f\xfd")],
+)
+def test_a_suffix_of_compression_compresses(tmp_path: Path, suffix: str, start: bytes) -> None:
+    path = tmp_path / f"v.txt{suffix}"
+    write_vectors(path, Vectors(["a"], [[1.0]]))
+    assert path.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"),
+    [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", zstandard.compress)],
+)
+class TestCompressed:
+    def test_several_parts_in_a_row_are_all_read(self, tmp_path: Path, suffix: str, compress: object) -> None:
+        path = tmp_path / f"v.glove.txt{suffix}"
+        path.write_bytes(compress(b"a 1 2\n") + compress(b"b 3 4\n"))
+        assert read_vectors(path).words == ("a", "b")
+
+    def test_a_cut_file_is_refused(self, tmp_path: Path, suffix: str, compress: object) -> None:
+        rows = np.random.default_rng(3).integers(0, 99, size=(5000, 2))
+        content = b"".join(b"w%d %d %d\n" % (i, *row) for i, row in enumerate(rows))
+        path = tmp_path / f"v.glove.txt{suffix}"
+        path.write_bytes(compress(content)[:-20])
+        with pytest.raises(InputError, match=r"v\.glove\.txt.* cannot be read to its end"):
+            read_vectors(path)
+
+    def test_a_file_that_is_not_compressed_is_refused(self, tmp_path: Path, suffix: str, compress: object) -> None:
+        path = tmp_path / f"v.glove.txt{suffix}"
+        path.write_bytes(b"a 1 2\nb 3 4\n" * 20)
+        with pytest.raises(InputError, match="cannot be read to its end"):
+            read_vectors(path)
+
+
+def test_exact_zeros_are_written_as_0(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "v.txt", Vectors(["a"], [[0.0, -0.0, 0.5]]))
+    assert read_text(tmp_path / "v.txt") == "1 3\na 0 0 0.5\n"
+
+
+def test_glove_text_has_no_header(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "v.glove.txt", Vectors(["a"], [[1.0]]))
+    assert read_text(tmp_path / "v.glove.txt") == "a 1\n"
+
+
+def test_a_binary_file_is_recognised_without_its_suffix(tmp_path: Path) -> None:
+    vectors = Vectors(["a", "b"], VALUES)
+    write_vectors(tmp_path / "v.bin", vectors)
+    (tmp_path / "v.bin").rename(tmp_path / "v.model")
+    assert_same(read_vectors(tmp_path / "v.model"), vectors)
+
+
+def test_a_text_word_of_control_characters_does_not_make_a_file_binary(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_bytes(b"1 2\n\x00\x01 1 2\n")
+    assert read_vectors(tmp_path / "v.txt").words == ("\0\1",)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a 1 2\nb 3 4\n",
+        b"a 1 2\nb 3 4",
+        b"a\t1 2 \r\nb  3\t4\r\n",
+        b"2 2\na 1 2\nb 3 4\n",
+        b"2 2 \na 1e0 +2 \nb 3. 4 \n",
+    ],
+)
+def test_usual_varieties_of_text_are_read(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "v.txt").write_bytes(content)
+    assert_same(read_vectors(tmp_path / "v.txt"), Vectors(["a", "b"], [[1, 2], [3, 4]]))
+
+
+def test_a_word_with_spaces_is_read(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_bytes(b"a 1 2\n. . . 3 4\nat me@x.org 5 6\n")
+    assert read_vectors(tmp_path / "v.txt").words == ("a", ". . .", "at me@x.org")
+
+
+def test_words_with_underscores_are_read(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_bytes(b"new_york 1 2\n")
+    assert read_vectors(tmp_path / "v.txt").words == ("new_york",)
+
+
+def test_binary_records_may_end_with_a_line_end(tmp_path: Path) -> None:
+    (tmp_path / "v.bin").write_bytes(b"2 1\na " + struct.pack("<f", 1) + b"\nb " + struct.pack("<f", 2) + b"\n")
+    assert_same(read_vectors(tmp_path / "v.bin"), Vectors(["a", "b"], [[1], [2]]))
+
+
+def test_binary_records_may_cross_the_borders_of_reading(tmp_path: Path) -> None:
+    matrix = np.random.default_rng(5).normal(size=(700, 1000))  # 2.8 MB, read by the megabyte
+    vectors = Vectors([f"w{i}" for i in range(700)], matrix)
+    write_vectors(tmp_path / "v.bin", vectors)
+    assert_same(read_vectors(tmp_path / "v.bin"), vectors)
+
+
+ONE, NAN = struct.pack("<ff", 1, 2), struct.pack("<ff", 1, float("nan"))
+DAMAGED_FILES = {
+    "empty text": ("v.txt", b"", r"v\.txt: expected word vectors, but the file is empty"),
+    "empty binary": ("v.bin", b"", r"v\.bin: expected word vectors, but the file is empty"),
+    "short line": ("v.txt", b"a 1 2\nb 3\n", r"v\.txt, line 2: expected a word and 2 numbers, but 2 fields"),
+    "long line": (
+        "v.txt",
+        b"a 1 2\nb 3 4 5\n",
+        r"v\.txt, line 2: expected a word and 2 numbers, but 4 fields",
+    ),
+    "blank line": ("v.txt", b"a 1 2\n\nb 3 4\n", r"v\.txt, line 2: .* 0 fields"),
+    "word alone": ("v.txt", b"a\n", r"v\.txt, line 1: expected a word and its numbers"),
+    "blank first line": ("v.txt", b"\na 1\n", r"v\.txt, line 1: expected a word and its numbers"),
+    "no number": ("v.txt", b"a 1 2\nb 3 x4\n", r"v\.txt, line 2: value 2, 'x4', is not a number"),
+    "number with underscore": (
+        "v.txt",
+        b"a 1 2\nb 3_0 4\n",
+        r"v\.txt, line 2: value 1, '3_0', is not a number",
+    ),
+    "nan": ("v.txt", b"a 1 2\nb nan 4\n", r"v\.txt, line 2: the vector of 'b' holds NaN"),
+    "inf": ("v.txt", b"2 2\na 1 2\nb -inf 4\n", r"v\.txt, line 3: the vector of 'b' holds NaN or inf"),
+    "too large": ("v.txt", b"a 1 1e99\n", r"v\.txt, line 1: the vector of 'a' holds NaN or inf"),
+    "word twice": ("v.txt", b"2 1\na 1\na 2\n", r"v\.txt, line 3: the word 'a' stands on line 2 already"),
+    "not UTF-8": ("v.txt", b"a 1 2\n\xff\xfe 3 4\n", r"v\.txt, line 2: .* not UTF-8"),
+    "header too large": (
+        "v.txt",
+        b"3 2\na 1 2\nb 3 4\n",
+        r"v\.txt, line 1: the header promises 3 words, but 2",
+    ),
+    "header too small": (
+        "v.txt",
+        b"1 2\na 1 2\nb 3 4\n",
+        r"v\.txt, line 1: the header promises 1 words, but 2",
+    ),
+    "header too wide": ("v.txt", b"1 3\na 1 2\n", r"v\.txt, line 2: expected a word and 3 numbers"),
+    "header immense": ("v.txt", b"9 99999999999999\na 1 2\n", r"v\.txt, line 2: expected a word and 9999"),
+    "header alone": ("v.txt", b"2 2\n", r"v\.txt, line 1: the header promises 2 words, but 0"),
+    "header of zeros": ("v.txt", b"0 0\n", r"v\.txt, line 1: expected a header"),
+    "glove with header": ("v.glove", b"2 2\na 1 2\n", r"v\.glove, line 2: expected a word and 1 numbers"),
+    "binary without header": ("v.bin", b"a 1 2\n", r"v\.bin, line 1: expected a header"),
+    "binary cut in a vector": ("v.bin", b"1 2\na " + ONE[:-1], r"v\.bin, record 1 of 1: .* the file ends"),
+    "binary cut in a word": ("v.bin", b"2 2\na " + ONE + b"bc", r"v\.bin, record 2 of 2: .* the file ends"),
+    "binary header alone": ("v.bin", b"2 2\n", r"v\.bin, record 1 of 2: .* the file ends"),
+    "binary too long": ("v.bin", b"1 2\na " + ONE + b"b " + ONE, r"v\.bin, record 1: .* more follows"),
+    "binary immense": ("v.bin", b"9 99999999999999999\na " + ONE, r"v\.bin, record 1 of 9: .* the file ends"),
+    "binary nan": ("v.bin", b"2 2\na " + ONE + b"b " + NAN, r"v\.bin, record 2: the vector of 'b' holds NaN"),
+    "binary word twice": (
+        "v.bin",
+        b"2 2\na " + ONE + b"a " + ONE,
+        r"v\.bin, record 2: .*'a' is record 1 already",
+    ),
+    "binary not UTF-8": ("v.bin", b"1 2\n\xff " + ONE, r"v\.bin, record 1: .* not UTF-8"),
+    "binary without spaces": (
+        "v.bin",
+        b"1 2\n" + b"a" * 3_000_000,
+        r"v\.bin, record 1 of 1: .* no space came",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED_FILES)
+def test_a_damaged_file_is_refused_with_its_place(tmp_path: Path, case: str) -> None:
+    name, content, message = DAMAGED_FILES[case]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_vectors(tmp_path / name)
+
+
+@shared_folder
+@given(content=st.binary(max_size=60), name=st.sampled_from(["v.bin", "v.txt", "v.glove"]))
+def test_noise_gives_vectors_or_an_input_error(tmp_path: Path, content: bytes, name: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with suppress(InputError):
+        read_vectors(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("word", ["new york", "a\tb", "a\n", "\r", ""])
+def test_a_word_with_whitespace_is_not_written(tmp_path: Path, name: str, word: str) -> None:
+    with pytest.raises(InputError, match="is empty or holds a space"):
+        write_vectors(tmp_path / name, Vectors([word], [[1.0]]))
+    assert names_in(tmp_path) == []
+
+
+def test_a_word_without_utf8_form_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no UTF-8 form"):
+        write_vectors(tmp_path / "v.txt", Vectors(["\ud800"], [[1.0]]))
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (1, 0)])
+def test_nothing_is_not_written(tmp_path: Path, shape: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match="nothing to write"):
+        write_vectors(tmp_path / "v.txt", Vectors(["a"][: shape[0]], np.zeros(shape)))
+
+
+@pytest.mark.parametrize("name", ["v.docx", "v.gz"])
+def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"no format goes by this name. Use \.bin"):
+        write_vectors(tmp_path / name, Vectors(["a"], [[1.0]]))
+
+
+@pytest.mark.parametrize("name", ["gone.txt", "gone.bin.zst", "gone"])
+def test_missing_vectors_are_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: no such file or folder"):
+        read_vectors(tmp_path / name)
+
+
+def test_an_unknown_protocol_is_named() -> None:
+    with pytest.raises(InputError, match=r"nowhere://v\.txt: cannot be opened"):
+        read_vectors("nowhere://v.txt")
+
+
+# gensim as the oracle
+
+GENSIM = [("v.txt", {}), ("v.bin", {"binary": True}), ("v.glove.txt", {"no_header": True})]
+odd_words = ["naïve", "日本", "🌲", "1\u00a0½", "o'clock", "#number#", "\u2028", "_"]
+
+
+# gensim leaves a file without header open
+@pytest.mark.filterwarnings(r"ignore:unclosed file .*v\.glove\.txt:ResourceWarning")
+@pytest.mark.parametrize(("name", "options"), GENSIM)
+def test_gensim_reads_what_we_write(tmp_path: Path, name: str, options: dict[str, bool]) -> None:
+    models = pytest.importorskip("gensim.models")
+    vectors = Vectors(odd_words, np.random.default_rng(11).normal(size=(8, 5)))
+    write_vectors(tmp_path / name, vectors)
+    back = models.KeyedVectors.load_word2vec_format(str(tmp_path / name), **options)
+    assert tuple(back.index_to_key) == vectors.words
+    np.testing.assert_array_equal(back.vectors, vectors.dense)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("v.txt", {}), ("v.txt", {"write_header": False}), ("v.bin", {"binary": True})]
+)
+def test_we_read_what_gensim_writes(tmp_path: Path, name: str, options: dict[str, bool]) -> None:
+    models = pytest.importorskip("gensim.models")
+    matrix = np.random.default_rng(12).normal(size=(8, 5)).astype(np.float32)
+    keyed = models.KeyedVectors(5)
+    keyed.add_vectors(odd_words, matrix)
+    keyed.save_word2vec_format(str(tmp_path / name), **options)
+    assert_same(read_vectors(tmp_path / name), Vectors(odd_words, matrix))
+
+
+def test_most_similar_agrees_with_gensim() -> None:
+    models = pytest.importorskip("gensim.models")
+    matrix = np.random.default_rng(13).normal(size=(50, 4)).astype(np.float32)
+    words = [f"w{i}" for i in range(50)]
+    keyed = models.KeyedVectors(4)
+    keyed.add_vectors(words, matrix)
+    ours, theirs = Vectors(words, matrix).most_similar("w3", 10), keyed.most_similar("w3", topn=10)
+    assert [word for word, _ in ours] == [word for word, _ in theirs]
+    assert [score for _, score in ours] == pytest.approx([score for _, score in theirs], abs=1e-6)  # float32
+
+
+@pytest.mark.skipif(not GLOVE.is_file(), reason=f"needs {GLOVE.name}, which is not part of the repository")
+def test_published_glove_vectors_are_read() -> None:
+    vectors = read_vectors(GLOVE)
+    assert (len(vectors), vectors.n_dimensions, vectors.words[0]) == (20_000, 50, "the")
+    assert vectors["the"][:2].tolist() == np.array([0.418, 0.24968], np.float32).tolist()
+    assert "queen" in [word for word, _ in vectors.most_similar("king", 3)]
+
+
+def test_config_is_plain_json(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run())
+    assert json.loads((tmp_path / "config.json").read_text()) == {"lam": 0.1, "window": 5}
