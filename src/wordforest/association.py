@@ -19,17 +19,22 @@ def pmi(counts: Counts | sparse.csr_array, *, smoothing: float = 1.0) -> sparse.
     Negative values stay. ``smoothing`` raises the context counts to a power before they become probabilities
     (Levy, Goldberg and Dagan 2015 use 0.75): ``p_c = n_c^s / sum n_c^s``.
     """
-    matrix = counts.matrix if isinstance(counts, Counts) else counts
-    if matrix.nnz == 0:
+    matrix = sparse.csr_array(counts.matrix if isinstance(counts, Counts) else counts)
+    X = sparse.csr_array(matrix, dtype=np.float32, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    if X.nnz == 0:
         raise InputError("the count matrix is empty: no two words stand within a window of each other. Give more text.")
+    if X.data.min() < 0:
+        raise InputError(f"the counts hold {X.data.min():g}, but a count is never negative. Give counts, not scores.")
     n_v = np.asarray(matrix.sum(axis=1), dtype=np.float64)  # (V,)
     n_c = np.asarray(matrix.sum(axis=0), dtype=np.float64) ** smoothing  # (C,)
     log_v = _log(n_v)
     log_c = _log(n_c) - np.log(n_c.sum())
-    data = np.log(matrix.data, dtype=np.float32)
-    data -= np.repeat(log_v.astype(np.float32), np.diff(matrix.indptr))
-    data -= log_c.astype(np.float32)[matrix.indices]
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    np.log(X.data, out=X.data)
+    X.data -= np.repeat(log_v.astype(np.float32), np.diff(X.indptr))
+    X.data -= log_c.astype(np.float32)[X.indices]
+    return X
 
 
 def ppmi(counts: Counts | sparse.csr_array, *, smoothing: float = 1.0) -> sparse.csr_array:
@@ -42,7 +47,6 @@ def sppmi(counts: Counts | sparse.csr_array, *, shift: float = 0.0, smoothing: f
     X = pmi(counts, smoothing=smoothing)
     X.data -= np.float32(shift)
     np.maximum(X.data, 0, out=X.data)
-    X = X.copy()  # the pattern was shared with the counts
     X.eliminate_zeros()
     return X
 

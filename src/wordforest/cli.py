@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -10,20 +13,21 @@ from typing import Annotated, Any, Literal, ParamSpec
 
 import typer
 
+from wordforest import __version__
 from wordforest.errors import InputError, MissingExtraError
 
 P = ParamSpec("P")
-app = typer.Typer(
-    name="wordforest", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-    help="Word vectors whose dimensions form a forest, learned from raw text.",
-)  # fmt: skip
+UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 # Arguments and options that several commands share.
 CorpusArg = Annotated[
     list[str],
-    typer.Argument(help="Text files, folders, globs or URLs, plain or compressed; - is standard input."),
+    typer.Argument(
+        metavar="CORPUS...", help="Text files, folders, globs or URLs, plain or compressed; - is standard input."
+    ),
 ]
-VectorsArg = Annotated[str, typer.Argument(help="A run folder, or a word2vec or GloVe file.")]
+VectorsArg = Annotated[str, typer.Argument(metavar="VECTORS", help="A run folder, or a word2vec or GloVe file.")]
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder to write.")]
 Window = Annotated[int, typer.Option(help="Context words on each side.")]
 MinCount = Annotated[int, typer.Option(help="Rarer words become #rare#.")]
@@ -53,9 +57,13 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader has left, as head does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from None
         except (Exception, KeyboardInterrupt) as error:
             if kwargs.get("verbose"):
-                raise
+                traceback.print_exc()
             message, code = _explain(error)
             sys.stderr.write(message + "\n")
             raise SystemExit(code) from None
@@ -71,6 +79,19 @@ def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError):
         return f"error: {error}. Check the disk and the permissions.", 1
     return f"error: {type(error).__name__}: {error}. Run again with --verbose to see where.", 1
+
+
+@app.callback(invoke_without_command=True)
+def wordforest(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False
+) -> None:
+    """Word vectors whose dimensions form a forest, learned from raw text."""
+    if version:
+        typer.echo(f"wordforest {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
 
 
 @app.command()
@@ -107,7 +128,7 @@ def train(
 
     with _reporter(quiet, json) as report:
         experiment.train(
-            _corpus(corpus), out=out, force=force, workers=workers, report=report,
+            corpus, out=out, force=force, workers=workers, report=report,
             n_trees=trees, branching=_branching(branching), lam=lam, window=window, min_count=min_count,
             max_vocab=max_vocab, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
             measure=measure, smoothing=smoothing, shift=shift, epochs=epochs, tol=tol, seed=seed,
@@ -160,9 +181,14 @@ def neighbors(
 @app.command()
 @friendly
 def analogy(
-    vectors: VectorsArg, a: str, b: str, c: str, k: Neighbours = 10,
-    json: Json = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
-) -> None:  # fmt: skip
+    vectors: VectorsArg,
+    a: Annotated[str, typer.Argument(metavar="A")],
+    b: Annotated[str, typer.Argument(metavar="B")],
+    c: Annotated[str, typer.Argument(metavar="C")],
+    k: Neighbours = 10,
+    json: Json = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+) -> None:
     """A is to B as C is to ?"""
     from wordforest.store import read_vectors
 
@@ -219,7 +245,11 @@ def convert(
 
     if target.exists() and not force:
         raise InputError(f"{target} already exists; add --force to replace it or choose another name.")
+    if target.exists() and target.resolve() == Path(source).resolve():
+        raise InputError(f"{target}: IN and OUT are the same, and OUT would lose what vectors do not hold. Rename OUT.")
     vectors = store.read_vectors(source)
+    if target.is_dir() and not target.suffix:
+        store.prepare_folder(target, force=force)
     store.write_vectors(target, vectors)
     sys.stderr.write(f"wrote {target}: {len(vectors)} words, {vectors.n_dimensions} dimensions\n")
 
@@ -237,14 +267,9 @@ def demo(
     show(run, out)
 
 
-def _corpus(corpus: list[str]) -> str | list[str]:
-    """One name may be a counts folder; several are text."""
-    return corpus[0] if len(corpus) == 1 else corpus
-
-
 def _branching(text: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
+        return tuple(int(part) for part in text.split(",")) if text.strip() else ()
     except ValueError:
         raise InputError(f"--branching {text}: expected whole numbers with commas between, as in 3,3.") from None
 
@@ -262,5 +287,12 @@ def _show_neighbors(title: str, found: list[tuple[str, float]], as_json: bool) -
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line; wrong use is told in two lines."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
+    try:
+        sys.exit(app(prog_name="wordforest", standalone_mode=False))
+    except UsageError as error:
+        command = error.ctx.command_path if error.ctx else "wordforest"
+        sys.stderr.write(f"error: {error.format_message()}\nTry: {command} --help\n")
+        sys.exit(2)

@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from itertools import islice
 from typing import Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
+
+from wordforest.errors import InputError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -30,6 +31,8 @@ class Threads:
     """Threads of this process; the kernels release the GIL. One worker runs without any thread."""
 
     def __init__(self, n_workers: int | None = None) -> None:
+        if n_workers is not None and n_workers < 1:
+            raise InputError(f"n_workers = {n_workers}, but it must be at least 1. Leave it out to use all cores.")
         self.n_workers = n_workers or available_cores()
 
     def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
@@ -39,21 +42,22 @@ class Threads:
         """
         with one_blas_thread():
             if self.n_workers == 1:
-                yield from map(function, blocks)
+                for block in blocks:
+                    yield function(block)
                 return
             with ThreadPoolExecutor(self.n_workers) as pool:
                 yield from _map_ahead(pool, function, blocks, ahead=2 * self.n_workers)
 
 
 def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[T], R], blocks: Iterable[T], ahead: int) -> Iterator[R]:
-    source = iter(blocks)
-    waiting: deque[Future[R]] = deque(pool.submit(function, block) for block in islice(source, ahead))
+    waiting: deque[Future[R]] = deque()
     try:
+        for block in blocks:
+            waiting.append(pool.submit(function, block))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
         while waiting:
-            result = waiting.popleft().result()
-            for block in islice(source, 1):
-                waiting.append(pool.submit(function, block))
-            yield result
+            yield waiting.popleft().result()
     finally:
         for future in waiting:
             future.cancel()

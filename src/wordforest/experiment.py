@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import platform
+import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -46,7 +49,7 @@ class CountSettings:
     def __post_init__(self) -> None:
         _at_least("window", self.window, 1)
         _at_least("min_count", self.min_count, 1)
-        _at_least("max_vocab", self.max_vocab or 1, 1)
+        _at_least("max_vocab", 1 if self.max_vocab is None else self.max_vocab, 1)
         _one_of("tokenizer", self.tokenizer, ("words", "whitespace"))
         _one_of("errors", self.errors, ("strict", "replace"))
 
@@ -76,6 +79,7 @@ class TrainSettings:
         _at_least("tol", self.tol, 0)
         _at_least("seed", self.seed, 0)
         _at_least("smoothing", self.smoothing, 0)
+        _at_least("shift", self.shift, 0)
         if self.shift and self.measure != "sppmi":
             raise InputError(
                 f"shift = {self.shift} has no effect on {self.measure}. Use the measure sppmi, or no shift."
@@ -103,27 +107,14 @@ def train(
     """
     report = report or Reporter()
     count_settings, train_settings = _split(settings)
-    folder = _prepared(out, force)
-    executor = Threads(workers)
-    counts, count_config = _load_or_count(corpus, count_settings, executor, folder, report)
-    X = associate(counts, train_settings)
-    report(Event("learn", 0, None, "words"))
-    started = time.monotonic()
-    history: list[dict[str, Any]] = []
-
-    def on_step(step: Step) -> None:
-        history.append({"seconds": round(time.monotonic() - started, 3), **asdict(step)})
-        report(_learning(step, X.shape[0]))
-
-    learned = learn_online(
-        X, ForestL2(train_settings.forest, train_settings.lam), len(train_settings.forest),
-        OnlineSettings(epochs=train_settings.epochs, tol=train_settings.tol, seed=train_settings.seed),
-        executor=executor, on_step=on_step,
-    )  # fmt: skip
-    run = _as_run(counts, learned, train_settings, count_config, history)
-    if folder:
-        store.save_run(folder, run)
-        report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
+    executor = _threads(workers)
+    with _output(out, force) as folder:
+        counts, count_config = _load_or_count(_names(corpus), count_settings, executor, folder, report)
+        run = _learn(counts, train_settings, count_config, executor, report)
+        if folder:
+            _replace(folder, force)
+            store.save_run(folder, run)
+            report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
     return run
 
 
@@ -136,14 +127,17 @@ def count_corpus(
     report: Reporter | None = None,
     **settings: Any,
 ) -> Counts:
-    """Count a corpus into a folder that ``train`` takes in place of text."""
+    """Count a corpus into a folder that ``train`` takes in place of text. Settings are those of ``CountSettings``."""
     report = report or Reporter()
+    _check_known(settings, [*CountSettings.__dataclass_fields__])
     count_settings = CountSettings(**settings)
-    folder = _prepared(out, force)
-    counts, config = _load_or_count(corpus, count_settings, Threads(workers), folder, report)
-    assert folder  # noqa: S101 out was given
-    store.save_counts(folder, counts.vocabulary.words, counts.vocabulary.counts, counts.matrix, config)
-    report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
+    executor = _threads(workers)
+    with _output(out, force) as folder:
+        assert folder  # noqa: S101 out was given
+        counts, config = _count(_names(corpus), count_settings, executor, folder, report)
+        _replace(folder, force)
+        store.save_counts(folder, counts.vocabulary.words, counts.vocabulary.counts, counts.matrix, config)
+        report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
     return counts
 
 
@@ -152,8 +146,12 @@ def associate(counts: Counts, settings: TrainSettings) -> sparse.csr_array:
     if settings.measure == "pmi":
         return pmi(counts, smoothing=settings.smoothing)
     if settings.measure == "ppmi":
-        return ppmi(counts, smoothing=settings.smoothing)
-    return sppmi(counts, shift=settings.shift, smoothing=settings.smoothing)
+        X = ppmi(counts, smoothing=settings.smoothing)
+    else:
+        X = sppmi(counts, shift=settings.shift, smoothing=settings.smoothing)
+    if not X.nnz:
+        raise InputError(f"no pair of words has a {settings.measure} above 0. Lower the shift, or give more text.")
+    return X
 
 
 def versions() -> dict[str, str]:
@@ -163,30 +161,72 @@ def versions() -> dict[str, str]:
 
 
 def _load_or_count(
-    corpus: Corpus, settings: CountSettings, executor: Threads, folder: Path | None, report: Report
+    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Report
 ) -> tuple[Counts, dict[str, Any]]:
-    if isinstance(corpus, str | Path) and store.is_counts_folder(Path(corpus)):
-        words, totals, matrix, config = store.load_counts(Path(corpus))
-        return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config
-    sources = find_sources(corpus)
+    """Return counts and their settings: of one counts folder, else of text."""
+    source = Path(names[0]) if len(names) == 1 else None
+    if source is None or not store.is_counts_folder(source):
+        return _count(names, settings, executor, folder, report)
+    if folder and folder.resolve() == source.resolve():
+        raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
+    words, totals, matrix, config = store.load_counts(source)
+    _check_counted_so(source, settings, config)
+    return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config
+
+
+def _count(
+    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Report
+) -> tuple[Counts, dict[str, Any]]:
+    sources = find_sources(names)
     size = total_bytes(sources)
 
     def on_progress(stage: str, tokens: int, of: int) -> None:
-        total = of if stage == "count" else (tokens * size / of if size and of else None)
-        report(Event(stage, tokens, total, "tokens"))
+        if stage == "read":  # its end is known only when counting begins
+            report(Event("read", tokens, tokens / min(of / size, 0.999) if size and of else None, "tokens"))
+            return
+        if tokens == 0:
+            report(Event("read", of, of, "tokens"))
+        report(Event("count", tokens, of, "tokens"))
 
     report(Event("read", 0, None, "tokens"))
     counts = count(
         sources, window=settings.window, min_count=settings.min_count, max_vocab=settings.max_vocab,
         rules=settings.rules, executor=executor, spool_folder=folder, on_progress=on_progress,
     )  # fmt: skip
-    config = {
-        **asdict(settings),
-        "corpus": _names(corpus),
-        "fingerprint": counts.fingerprint,
-        "versions": versions(),
-    }
-    return counts, config
+    return counts, {
+        **asdict(settings), "corpus": names, "fingerprint": counts.fingerprint, "versions": versions(),
+    }  # fmt: skip
+
+
+def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
+    """Refuse a setting that counts made earlier cannot follow; a default asks for nothing."""
+    for name, value in asdict(settings).items():
+        counted = config.get(name, value)
+        if value not in (counted, CountSettings.__dataclass_fields__[name].default):
+            raise InputError(
+                f"{name} = {value}, but {folder} was counted with {name} = {counted}. "
+                "Count again, or leave the setting out."
+            )
+
+
+def _learn(
+    counts: Counts, settings: TrainSettings, count_config: dict[str, Any], executor: Threads, report: Report
+) -> Run:
+    X = associate(counts, settings)
+    report(Event("learn", 0, None, "words"))
+    started = time.monotonic()
+    history: list[dict[str, Any]] = []
+
+    def on_step(step: Step) -> None:
+        history.append({"seconds": round(time.monotonic() - started, 3), **asdict(step)})
+        report(_learning(step, X.shape[0]))
+
+    learned = learn_online(
+        X, ForestL2(settings.forest, settings.lam), len(settings.forest),
+        OnlineSettings(epochs=settings.epochs, tol=settings.tol, seed=settings.seed),
+        executor=executor, on_step=on_step,
+    )  # fmt: skip
+    return _as_run(counts, learned, settings, count_config, history)
 
 
 def _as_run(
@@ -212,25 +252,57 @@ def _names(corpus: Corpus) -> list[str]:
     return [str(corpus)] if isinstance(corpus, str | Path) else [str(name) for name in corpus]
 
 
-def _prepared(out: str | Path | None, force: bool) -> Path | None:
+@contextmanager
+def _output(out: str | Path | None, force: bool) -> Iterator[Path | None]:
+    """Yield a folder that may be written to. What it holds stays until there is something to replace it.
+
+    Folders made here go away again if nothing comes of them.
+    """
     if out is None:
-        return None
-    store.prepare_folder(Path(out), force=force)
-    return Path(out)
+        yield None
+        return
+    folder = Path(out)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    if not (force and folder.is_dir()):
+        store.prepare_folder(folder, force=force)
+    try:
+        tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
+        yield folder
+    except BaseException:
+        with suppress(OSError):  # not empty
+            for path in made:
+                path.rmdir()
+        raise
+
+
+def _replace(folder: Path, force: bool) -> None:
+    if force:
+        store.prepare_folder(folder, force=True)
+
+
+def _threads(workers: int | None) -> Threads:
+    _at_least("workers", 1 if workers is None else workers, 1)
+    return Threads(workers)
 
 
 def _split(settings: dict[str, Any]) -> tuple[CountSettings, TrainSettings]:
-    counting = {name: settings.pop(name) for name in list(settings) if name in CountSettings.__dataclass_fields__}
-    unknown = [name for name in settings if name not in TrainSettings.__dataclass_fields__]
+    counting, training = CountSettings.__dataclass_fields__, TrainSettings.__dataclass_fields__
+    _check_known(settings, [*counting, *training])
+    return (
+        CountSettings(**{name: value for name, value in settings.items() if name in counting}),
+        TrainSettings(**{name: value for name, value in settings.items() if name in training}),
+    )
+
+
+def _check_known(settings: dict[str, Any], known: list[str]) -> None:
+    unknown = [name for name in settings if name not in known]
     if unknown:
-        known = [*CountSettings.__dataclass_fields__, *TrainSettings.__dataclass_fields__]
         raise InputError(f"unknown setting {', '.join(unknown)}. Settings are: {', '.join(known)}.")
-    return CountSettings(**counting), TrainSettings(**settings)
 
 
 def _at_least(name: str, value: float, least: float) -> None:
-    if not value >= least:
-        raise InputError(f"{name} = {value}, but it must be at least {least}.")
+    if not least <= value < math.inf:
+        raise InputError(f"{name} = {value}, but it must be a finite number, at least {least}.")
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from wordforest.errors import InputError
 COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 
 _BUFFER = 1 << 18
+_LONGEST_WINDOW = 1 << 31  # zstd --long=31, as large corpora are packed; the library's own limit is 1 << 27
 
 
 @contextmanager
@@ -23,9 +24,11 @@ def opened(name: str) -> Iterator[BinaryIO]:
     import fsspec
     from zstandard import ZstdError
 
-    is_zstd = name.lower().endswith(".zst")
+    suffix = Path(name).suffix.lower()
+    is_zstd = suffix == ".zst"
+    compression = None if is_zstd else COMPRESSION.get(suffix)
     try:
-        source = fsspec.open(name, "rb", compression=None if is_zstd else "infer")
+        source = fsspec.open(_as_url(name), "rb", compression=compression)
     except (ValueError, ImportError) as error:
         raise InputError(f"{name}: cannot be opened ({error}). Check the name.") from error
     try:
@@ -76,7 +79,7 @@ class _ZstdFrames(io.RawIOBase):
             raise EOFError("the compressed data are cut")
         if not data:
             return False
-        self._frame = self._frame or ZstdDecompressor().decompressobj()
+        self._frame = self._frame or ZstdDecompressor(max_window_size=_LONGEST_WINDOW).decompressobj()
         self._ready = memoryview(self._frame.decompress(data))
         self._compressed = self._frame.unused_data
         if self._frame.eof:

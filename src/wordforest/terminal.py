@@ -32,7 +32,7 @@ def show_scores(title: str, scores: list[Score], *, as_json: bool = False) -> No
     """Print scores as a table on a terminal and as lines elsewhere."""
     if as_json:
         for score in scores:
-            _print_json({"vectors": title, **asdict(score)})
+            _print_json({"vectors": title, **{k: _null_if_nan(value) for k, value in asdict(score).items()}})
         return
     console = _console()
     console.print(Text(title, style="bold"))
@@ -69,7 +69,7 @@ def show_lines(lines: list[str]) -> None:
 
 def _label(vectors: Vectors, node: int, k: int) -> Text:
     positive, negative = vectors.top_words(node, k)
-    label = Text(f"{node + 1} ", style="dim")
+    label = Text(f"{node} ", style="dim")
     label.append(" ".join(word for word, _ in positive), style="blue")
     label.append(" | ", style="dim")
     label.append(" ".join(word for word, _ in negative), style="red")
@@ -80,7 +80,7 @@ def _forest_as_object(vectors: Vectors, k: int) -> dict[str, Any]:
     forest = vectors.forest or Forest.flat(vectors.n_dimensions)
     tops = [vectors.top_words(node, k) for node in range(len(forest))]
     nodes = [
-        {"node": node + 1, "parent": int(parent) + 1 or None, "positive": positive, "negative": negative}
+        {"node": node, "parent": int(parent), "positive": positive, "negative": negative}
         for node, (parent, (positive, negative)) in enumerate(zip(forest.parent, tops, strict=True))
     ]
     return {
@@ -94,4 +94,9 @@ def _console() -> Console:
 
 
 def _print_json(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _null_if_nan(value: Any) -> Any:
+    """JSON has no nan."""
+    return None if value != value else value

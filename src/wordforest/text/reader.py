@@ -22,8 +22,9 @@ CHUNK_BYTES = 8 << 20
 Errors = Literal["strict", "replace"]
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# A line longer than a chunk is cut after a letter and before a space: no word and no sentence end is lost there.
-_SAFE_CUT = re.compile(rb"(?s).*[a-z](?=\s)")
+# A line longer than a chunk is cut after a letter or digit and before a space: no word or sentence end is lost there.
+_SAFE_CUT = re.compile(r"(?s).*[^\W_](?=\s)")
+_LONGEST_LINE = 1 << 30  # where there is no such place; positions in a chunk are 32-bit numbers
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class Chunk:
 def find_sources(corpus: str | Path | Iterable[str | Path]) -> list[str]:
     """Return the files that a corpus stands for: files, folders (sorted, with subfolders), globs, URLs, '-'."""
     items = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    sources = [source for item in items for source in _expand(str(item))]
+    try:
+        sources = [source for item in items for source in _expand(str(item))]
+    except OSError as error:  # no right to look, a name too long to be one
+        raise InputError(f"{error.filename:.80}: cannot be found ({error.strerror}). Check the path.") from error
     if not sources:
         raise InputError("no corpus given. Name at least one text file, folder, glob or URL, or - for standard input.")
     return sources
@@ -47,7 +51,7 @@ def find_sources(corpus: str | Path | Iterable[str | Path]) -> list[str]:
 def total_bytes(sources: Iterable[str]) -> int | None:
     """Return the size of all text, or None where it cannot be known before reading (compressed, URL, stream)."""
     paths = [Path(source) for source in sources]
-    if any(path.suffix in COMPRESSION or not path.is_file() for path in paths):
+    if any(path.suffix.lower() in COMPRESSION or not path.is_file() for path in paths):
         return None
     return sum(path.stat().st_size for path in paths)
 
@@ -63,7 +67,7 @@ def _expand(item: str) -> list[str]:
         return [item]
     path = Path(item)
     if path.is_dir():
-        files = sorted(str(p) for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+        files = sorted(str(p) for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
         if not files:
             raise InputError(f"{item}: the folder holds no files. Name a folder with text files in it.")
         return files
@@ -75,6 +79,10 @@ def _expand(item: str) -> list[str]:
     return matches
 
 
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
 def _open(source: str) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer) if source == "-" else opened(source)
 
@@ -82,13 +90,13 @@ def _open(source: str) -> AbstractContextManager[BinaryIO]:
 def _read_source(source: str, errors: Errors, size: int) -> Iterator[Chunk]:
     line = 1
     with _open(source) as stream:
-        for data, last in _cut_at_lines(stream, size):
+        for data, last in _cut_at_lines(stream, source, size):
             text = data.removeprefix(codecs.BOM_UTF8) if line == 1 else data
             yield Chunk(_checked(text, source, line, errors), source, last)
             line += data.count(b"\n")
 
 
-def _cut_at_lines(stream: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
+def _cut_at_lines(stream: BinaryIO, source: str, size: int) -> Iterator[tuple[bytes, bool]]:
     rest = b""
     while block := stream.read(size):
         rest += block
@@ -98,13 +106,17 @@ def _cut_at_lines(stream: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
         if cut:
             yield rest[:cut], False
             rest = rest[cut:]
+        elif len(rest) > _LONGEST_LINE:
+            raise InputError(f"{source}: a line of more than {_LONGEST_LINE >> 20} MiB has no white space between words. "
+                             "Name a text file, or break its lines.")
     yield rest, True
 
 
 def _cut_inside_line(data: bytes) -> int:
-    tail = max(0, len(data) - (1 << 16))
-    match = _SAFE_CUT.match(data, tail)
-    return match.end() if match else 0
+    """Return the last safe place in the tail of a long line, 0 if there is none."""
+    tail = data[-(1 << 16) :].decode("utf-8", "surrogateescape")  # may begin and end inside a character
+    match = _SAFE_CUT.match(tail)
+    return len(data) - len(tail[match.end() :].encode("utf-8", "surrogateescape")) if match else 0
 
 
 def _checked(data: bytes, source: str, line: int, errors: Errors) -> bytes:

@@ -1,7 +1,7 @@
 """What a word is: UTF-8 bytes to word forms, in one compiled pass over a chunk.
 
 Two tokenisers share the pass. ``words`` takes runs of Unicode letters, marks and digits (an apostrophe between
-letters and a point or comma between digits stay inside), drops punctuation, and ends a sentence at a line end and
+letters or digits and a point or comma between digits stay inside), drops punctuation, and ends a sentence at a line end and
 at ``. ! ?`` followed by white space and a capital. ``whitespace`` takes what white space separates; a line is a
 sentence.
 
@@ -27,9 +27,10 @@ BREAK = -1  # a sentence border in a stream of ids
 OTHER, SPACE, NEWLINE, LETTER, UPPER, DIGIT, JOINER, APOSTROPHE, POINT, COMMA, STOP, QUOTE, FULL_STOP = range(13)
 
 _BY_CATEGORY = {
-    **dict.fromkeys(("Ll", "Lm", "Lo", "Mn", "Mc", "Me"), LETTER),
+    **dict.fromkeys(("Ll", "Lm", "Lo"), LETTER),
     **dict.fromkeys(("Lu", "Lt"), UPPER),
     **dict.fromkeys(("Nd", "Nl", "No"), DIGIT),
+    **dict.fromkeys(("Mn", "Mc", "Me"), JOINER),  # inside a word only: an emoji's variation selector is no word
     **dict.fromkeys(("Zs", "Zl", "Zp"), SPACE),
     **dict.fromkeys(("Ps", "Pe", "Pi", "Pf"), QUOTE),
 }
@@ -37,9 +38,10 @@ _BY_CHARACTER = {
     **dict.fromkeys("\t\v\f\x1c\x1d\x1e\x1f\x85", SPACE),
     **dict.fromkeys("\n\r", NEWLINE),
     **dict.fromkeys("'\u2019", APOSTROPHE),
-    **dict.fromkeys("\u00ad\u200c\u200d", JOINER),  # soft hyphen, zero width (non-)joiner: inside a word only
+    **dict.fromkeys("\u00ad\u200c\u200d", JOINER),  # soft hyphen, zero width (non-)joiner
     **dict.fromkeys("!?\u203d\u2047\u2048\u2049", STOP),
-    **dict.fromkeys("\u3002\uff01\uff0e\uff1f\uff61", FULL_STOP),  # scripts without capitals
+    **dict.fromkeys("\u3002\uff01\uff0e\uff1f\uff61", FULL_STOP),  # scripts without capitals: Chinese, Japanese,
+    **dict.fromkeys("\u0964\u0965\u06d4\u061f\u1362\u1367", FULL_STOP),  # Indic, Arabic, Ethiopic
     ".": POINT,
     ",": COMMA,
     '"': QUOTE,
@@ -110,7 +112,7 @@ def _goes_on(kind: int, before: int, after: int, numeric: bool) -> bool:
     if kind in (LETTER, UPPER, DIGIT, JOINER):
         return True
     if kind == APOSTROPHE:
-        return before != APOSTROPHE and after in (LETTER, UPPER, DIGIT)
+        return after in (LETTER, UPPER, DIGIT)
     if kind in (POINT, COMMA):
         return numeric and before == DIGIT and after == DIGIT
     return False
@@ -191,7 +193,7 @@ def _doubled(table: NDArray[np.int32], hashes: NDArray[np.uint64], n_forms: int)
 @kernel
 def _find_words(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return start and end of every word, shape (words + breaks, 2); a sentence border has start BREAK."""
-    spans = np.empty((len(text) // 2 + 2, 2), dtype=np.int32)  # a word and what separates it take two bytes
+    spans = np.empty((len(text) + 1, 2), dtype=np.int32)  # a word and a border, as in one letter a line, take two bytes
     n = 0
     stopped, spaced = False, False  # a . ! ? came, then white space
     i = 0
@@ -221,7 +223,7 @@ def _find_words(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[
 @kernel
 def _find_runs(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return start and end of everything between white space, as in ``_find_words``."""
-    spans = np.empty((len(text) // 2 + 2, 2), dtype=np.int32)
+    spans = np.empty((len(text) + 1, 2), dtype=np.int32)
     n = 0
     i = 0
     while i < len(text):
@@ -240,7 +242,7 @@ def _find_runs(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[n
 
 @kernel
 def _end_sentence(spans: NDArray[np.int32], n: int) -> int:
-    if n == 0 or spans[n - 1, 0] == BREAK:
+    if n > 0 and spans[n - 1, 0] == BREAK:  # at n = 0 the sentence may have begun in the chunk before
         return n
     spans[n, 0] = BREAK
     return n + 1

@@ -68,37 +68,40 @@ def read_tokens(
     def split(chunk: Chunk) -> tuple[Chunk, Forms]:
         return chunk, split_forms(chunk.data, rules.tokenizer)
 
-    spool = tempfile.TemporaryFile(dir=spool_folder)  # noqa: SIM115 lives as long as the ids mapped from it
-    for chunk, forms in executor.map(split, read_chunks(find_sources(corpus), rules.errors)):
-        digest.update(chunk.data)
-        _append(spool, table.number(forms), ends=chunk.last)
-        n_bytes += len(chunk.data)
-        if on_progress:
-            on_progress(table.n_tokens, n_bytes)
-    if not table.n_tokens:
-        raise InputError(f"{_named(corpus)}: the corpus holds no words. Check the path and the --tokenizer.")
-    spool.flush()
-    ids = np.memmap(spool, dtype=np.int32, mode="r")
+    sources = find_sources(corpus)
+    with tempfile.TemporaryFile(dir=spool_folder) as spool:  # the ids mapped from it outlive the handle
+        for chunk, forms in executor.map(split, read_chunks(sources, rules.errors)):
+            digest.update(chunk.data)
+            _append(spool, table.number(forms), ends=chunk.last)
+            n_bytes += len(chunk.data)
+            if on_progress:
+                on_progress(table.n_tokens, n_bytes)
+        if not table.n_tokens:
+            raise InputError(f"{_named(sources)}: the corpus holds no words. Check the path and the --tokenizer.")
+        spool.flush()
+        ids = np.memmap(spool, dtype=np.int32, mode="r")
     return Tokens(table.words, table.counts(), ids, digest.hexdigest())
 
 
 def normalise(form: str, rules: TextRules) -> str:
     """Return the word that a form as written stands for: one apostrophe, NFC, lower case, ``#number#``."""
+    if not form.isascii():
+        form = form.replace("\u2019", "'").replace("\u00ad", "") or form
     if rules.numbers and is_number(form):
         return NUMBER
-    if not form.isascii():
-        form = unicodedata.normalize("NFC", form.replace("\u2019", "'").replace("\u00ad", ""))
-    return form.lower() if rules.lowercase else form
+    if rules.lowercase:
+        form = form.lower()
+    return unicodedata.normalize("NFC", form)  # last: lower case may bring forth what can be composed
 
 
 def is_number(form: str) -> bool:
     """Say whether a form is digits, with points or commas between them and perhaps a sign in front.
 
-    >>> [is_number(form) for form in ("1,000.5", "-3", "20th", "٣٤", "½", "+")]
-    [True, True, False, True, True, False]
+    >>> [is_number(form) for form in ("1,000.5", "-3", "20th", "٣٤", "½", "+", "三")]
+    [True, True, False, True, True, False, False]
     """
     digits = form[1:] if form[:1] in ("+", "-", "−") else form
-    return all(part.isnumeric() for part in re.split("[.,]", digits))
+    return all(part.isnumeric() and not any(map(str.isalpha, part)) for part in re.split("[.,]", digits))
 
 
 class _WordTable:
@@ -143,5 +146,5 @@ def _append(spool: IO[bytes], ids: NDArray[np.int32], *, ends: bool) -> None:
         spool.write(np.int32(BREAK).tobytes())
 
 
-def _named(corpus: str | Path | Iterable[str | Path]) -> str:
-    return str(corpus) if isinstance(corpus, str | Path) else ", ".join(map(str, corpus))
+def _named(sources: list[str]) -> str:
+    return sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1} more"

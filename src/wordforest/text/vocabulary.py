@@ -49,8 +49,10 @@ def choose_vocabulary(
 
     Returns the vocabulary and, for each of the ``words`` given, its row in it, shape (len(words),).
     """
-    by_rank = sorted(range(len(words)), key=lambda i: (-counts[i], words[i]))
-    kept = [i for i in by_rank if counts[i] >= min_count and words[i] != RARE][:max_vocab]
+    if max_vocab is not None and max_vocab < 1:
+        raise InputError(f"max_vocab = {max_vocab}, but it must be at least 1. Leave it out to keep all words.")
+    frequent = [i for i in np.flatnonzero(counts >= min_count).tolist() if words[i] != RARE]
+    kept = sorted(frequent, key=lambda i: (-counts[i], words[i]))[:max_vocab]
     if not kept:
         most = max(counts, default=0)
         raise InputError(

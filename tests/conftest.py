@@ -1,0 +1,47 @@
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Kernels compile on first use, so a first example may take seconds; derandomised, so that a run can be repeated.
+settings.register_profile("wordforest", deadline=None, derandomize=True)
+settings.load_profile("wordforest")
+
+
+def _sentence(rng: random.Random) -> str:
+    """Return a sentence of a tiny grammar: words of one list share all their contexts, so they are neighbours."""
+    pick = rng.choice
+    kind = rng.randrange(3)
+    if kind == 0:
+        animal, food = pick(("cat", "dog", "horse", "cow")), pick(("grass", "hay", "corn"))
+        return f"The {animal} {pick(('eats', 'finds', 'likes'))} {food} in the {pick(('field', 'barn', 'yard'))}."
+    if kind == 1:
+        cities = ("paris", "london", "berlin", "madrid", "rome")
+        return f"A train {pick(('goes', 'runs'))} from {pick(cities)} to {pick(cities)} at {rng.randrange(1, 24)}:00."
+    word, whose, who, royal = pick(
+        (("king", "his", "he", 1), ("queen", "her", "she", 1), ("man", "his", "he", 0), ("woman", "her", "she", 0))
+    )
+    place = pick(("palace", "throne", "crown") if royal else ("house", "street", "garden"))
+    return f"My {word} sees {whose} {place} where {who} {pick(('rules', 'reigns') if royal else ('walks', 'works'))}."
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of 3,000 sentences whose neighbours are known beforehand."""
+    rng = random.Random(0)
+    path = tmp_path_factory.mktemp("text") / "corpus.txt"
+    path.write_text("".join(_sentence(rng) + "\n" for _ in range(3000)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def large_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of 300,000 tokens and about 3,000 made-up words: many blocks, so that workers have a choice."""
+    rng = random.Random(1)
+    words = [f"w{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{chr(97 + i // 676)}" for i in range(3000)]
+    weights = [1 / (i + 10) for i in range(3000)]
+    tokens = rng.choices(words, weights, k=300_000)
+    path = tmp_path_factory.mktemp("large") / "large.txt"
+    path.write_text("\n".join(" ".join(tokens[i : i + 20]) for i in range(0, len(tokens), 20)) + "\n")
+    return path

@@ -1,0 +1,135 @@
+"""One contract for every kernel: all writings return what the plain one returns."""
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from strategies import forests_with_rows
+from wordforest.coder import kernels
+from wordforest.coder.forest import Forest
+from wordforest.coder.kernels import arrays, plain
+
+TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
+
+
+def as_numpy(array: Any) -> Any:
+    return array
+
+
+def as_torch(array: Any) -> Any:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    return torch.from_numpy(np.ascontiguousarray(array))
+
+
+WRITINGS = [
+    pytest.param(kernels, as_numpy, id="compiled"),
+    pytest.param(arrays, as_numpy, id="arrays-numpy"),
+    pytest.param(arrays, as_torch, id="arrays-torch"),
+    pytest.param(kernels, as_torch, id="dispatched-torch"),
+]
+DTYPES = [np.float64, np.float32]
+every_writing = pytest.mark.parametrize(("writing", "to"), WRITINGS)
+every_dtype = pytest.mark.parametrize("dtype", DTYPES)
+
+
+def close(actual: Any, expected: np.ndarray, dtype: Any) -> None:
+    scale = max(1.0, float(np.abs(expected).max(initial=0)))
+    np.testing.assert_allclose(np.asarray(actual), expected, atol=TOLERANCE[dtype] * scale, rtol=0)
+
+
+def problem(dtype: Any, seed: int = 0) -> dict[str, Any]:
+    """A sparse matrix with empty rows and columns, a dictionary, codes and their statistics."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((40, 30), density=0.2, rng=rng, dtype=np.float64).toarray()
+    X[5], X[:, 7] = 0, 0
+    D, A = rng.standard_normal((30, 39)), rng.standard_normal((40, 39))
+    A[:, 3] = 0  # an atom nobody uses
+    parts = {"X": X, "D": D / np.linalg.norm(D, axis=0), "A": A}
+    return {name: part.astype(dtype) for name, part in parts.items()}
+
+
+@every_writing
+@every_dtype
+@given(case=forests_with_rows(), threshold=st.floats(0, 5))
+def test_forest_prox(
+    writing: ModuleType, to: Any, dtype: Any, case: tuple[Forest, np.ndarray], threshold: float
+) -> None:
+    forest, A = case
+    A = A.astype(dtype)
+    close(
+        writing.forest_prox(to(A), forest, threshold), plain.forest_prox(A.astype(np.float64), forest, threshold), dtype
+    )
+
+
+@every_writing
+def test_forest_prox_of_many_rows(writing: ModuleType, to: Any) -> None:
+    A = np.random.default_rng(1).standard_normal((101, 52))  # no multiple of any tile
+    forest = Forest.complete(4)
+    close(writing.forest_prox(to(A), forest, 0.3), plain.forest_prox(A, forest, 0.3), np.float64)
+
+
+@every_writing
+@every_dtype
+@given(case=forests_with_rows())
+def test_forest_norms(writing: ModuleType, to: Any, dtype: Any, case: tuple[Forest, np.ndarray]) -> None:
+    forest, A = case
+    A = A.astype(dtype)
+    close(writing.forest_norms(to(A), forest), plain.forest_norms(A, forest), np.float64)
+
+
+@every_writing
+@every_dtype
+def test_times_dictionary(writing: ModuleType, to: Any, dtype: Any) -> None:
+    p, rows = problem(dtype), np.array([3, 5, 39, 0])
+    close(
+        writing.times_dictionary(to(p["X"]), to(rows), to(p["D"])), plain.times_dictionary(p["X"], rows, p["D"]), dtype
+    )
+
+
+@every_dtype
+def test_times_dictionary_of_a_sparse_matrix(dtype: Any) -> None:
+    p, rows = problem(dtype), np.array([3, 5, 39, 0])
+    close(kernels.times_dictionary(sparse.csr_array(p["X"]), rows, p["D"]), p["X"][rows] @ p["D"], dtype)
+
+
+@every_writing
+@every_dtype
+def test_add_times_codes(writing: ModuleType, to: Any, dtype: Any) -> None:
+    p, rows = problem(dtype), np.array([3, 5, 39, 0])
+    expected, actual = np.ones((30, 39), dtype), to(np.ones((30, 39), dtype))
+    for contexts in ((0, 11), (11, 30)):
+        plain.add_times_codes(p["X"], rows, p["A"][rows], contexts, expected)
+        writing.add_times_codes(to(p["X"]), to(rows), to(p["A"][rows]), contexts, actual)
+    close(actual, expected, dtype)
+
+
+@every_dtype
+def test_add_times_codes_of_a_sparse_matrix(dtype: Any) -> None:
+    p, rows = problem(dtype), np.array([3, 5, 39, 0])
+    actual = np.ones((30, 39), dtype)
+    for contexts in ((0, 11), (11, 30)):
+        kernels.add_times_codes(sparse.csr_array(p["X"]), rows, p["A"][rows], contexts, actual)
+    close(actual, 1 + p["X"][rows].T @ p["A"][rows], dtype)
+
+
+@every_writing
+@every_dtype
+def test_sweep(writing: ModuleType, to: Any, dtype: Any) -> None:
+    p = problem(dtype)
+    AA, XA = p["A"].T @ p["A"], p["X"].T @ p["A"]
+    close(writing.sweep(to(p["D"]), to(AA), to(XA)), plain.sweep(p["D"], AA, XA), dtype)
+
+
+def test_sparse_products_do_not_depend_on_where_contexts_are_cut() -> None:
+    p, rows = problem(np.float32), np.arange(40)
+    X = sparse.csr_array(p["X"])
+    whole, parts = np.zeros((30, 39), np.float32), np.zeros((30, 39), np.float32)
+    kernels.add_times_codes(X, rows, p["A"], (0, 30), whole)
+    for contexts in ((0, 1), (1, 17), (17, 30)):
+        kernels.add_times_codes(X, rows, p["A"], contexts, parts)
+    np.testing.assert_array_equal(parts, whole)
