@@ -28,6 +28,7 @@ class Clock(Reporter):
         self.last: dict[str, tuple[float, float]] = {}
 
     def __call__(self, event: Event) -> None:
+        """Take the time."""
         now = time.perf_counter()
         self.first.setdefault(event.stage, now)
         self.last[event.stage] = (now, event.done)

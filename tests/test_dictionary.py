@@ -4,14 +4,42 @@ import numpy as np
 import pytest
 
 from wordforest.coder.dictionary import CodeStats, update_dictionary
+from wordforest.coder.kernels import plain
 from wordforest.coder.objective import objective
 from wordforest.coder.penalties import NoPenalty
+from wordforest.execution import Threads
 
 
-def problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def problem(seed: int, C: int = 30, M: int = 39) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    X, A, D = rng.standard_normal((50, 30)), rng.standard_normal((50, 39)), rng.standard_normal((30, 39))
+    X, A, D = rng.standard_normal((50, C)), rng.standard_normal((50, M)), rng.standard_normal((C, M))
     return X, A, D / np.linalg.norm(D, axis=0)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_blocked_sweeps_equal_the_definition(dtype: type, tolerance: float) -> None:
+    X, A, D = (part.astype(dtype) for part in problem(0, M=75))  # no multiple of a block
+    A[:, 40] = 0
+    AA, XA = A.T @ A, X.T @ A
+    expected = plain.sweep(plain.sweep(D, AA, XA), AA, XA)
+    np.testing.assert_allclose(update_dictionary(D, CodeStats(AA, XA), sweeps=2), expected, atol=tolerance)
+
+
+def test_tensors_in_tensors_out() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    X, A, D = problem(0)
+    AA, XA = A.T @ A, X.T @ A
+    stats = CodeStats(torch.from_numpy(AA), torch.from_numpy(XA))
+    moved = update_dictionary(torch.from_numpy(D), stats)
+    assert isinstance(moved, torch.Tensor)
+    np.testing.assert_allclose(moved.numpy(), plain.sweep(D, AA, XA), atol=1e-12)
+
+
+def test_the_bits_do_not_depend_on_the_number_of_workers() -> None:
+    X, A, D = (part.astype(np.float32) for part in problem(0, C=20_000))
+    stats = CodeStats(A.T @ A, X.T @ A)
+    one, *others = (update_dictionary(D, stats, executor=Threads(n)) for n in (1, 2, 5))
+    assert all(np.array_equal(one, other) for other in others)
 
 
 @pytest.mark.parametrize("seed", range(5))

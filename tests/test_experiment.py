@@ -80,7 +80,7 @@ def test_the_callers_settings_stay_as_they_were(corpus):
 
 @pytest.mark.parametrize("call", [wf.train, lambda *a, **k: wf.count_corpus(*a, "out", **k)], ids=["train", "count"])
 def test_an_unknown_setting_lists_the_known_ones(call, corpus, in_empty_folder):
-    with pytest.raises(InputError, match="unknown setting windw.*window, min_count"):
+    with pytest.raises(InputError, match=r"unknown setting windw.*window, min_count"):
         call(corpus, windw=3)
     assert list(in_empty_folder.iterdir()) == []
 
@@ -122,7 +122,7 @@ def test_counts_take_the_place_of_text(counted, corpus, as_list):
 
 
 def test_a_setting_that_the_counts_cannot_follow_is_refused(counted):
-    with pytest.raises(InputError, match="window = 4, but .* was counted with window = 3"):
+    with pytest.raises(InputError, match=r"window = 4, but .* was counted with window = 3"):
         wf.train(counted[0], window=4, **FAST)
     assert wf.train(counted[0], window=3, **FAST).config["window"] == 3
 

@@ -117,14 +117,6 @@ def test_add_times_codes_of_a_sparse_matrix(dtype: Any) -> None:
     close(actual, 1 + p["X"][rows].T @ p["A"][rows], dtype)
 
 
-@every_writing
-@every_dtype
-def test_sweep(writing: ModuleType, to: Any, dtype: Any) -> None:
-    p = problem(dtype)
-    AA, XA = p["A"].T @ p["A"], p["X"].T @ p["A"]
-    close(writing.sweep(to(p["D"]), to(AA), to(XA)), plain.sweep(p["D"], AA, XA), dtype)
-
-
 def test_sparse_products_do_not_depend_on_where_contexts_are_cut() -> None:
     p, rows = problem(np.float32), np.arange(40)
     X = sparse.csr_array(p["X"])

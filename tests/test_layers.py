@@ -56,7 +56,7 @@ def for_types_only(tree: ast.Module) -> set[ast.AST]:
 
 
 def imported(tree: ast.Module, module: str, *, types: bool = True) -> Iterator[str]:
-    """Yield the full name of everything that a module imports, at any depth; ``types=False`` leaves out TYPE_CHECKING."""
+    """Yield the full name of all that a module imports, at any depth; ``types=False`` leaves out TYPE_CHECKING."""
     skipped = set() if types else for_types_only(tree)
     for node in ast.walk(tree):
         if node in skipped:

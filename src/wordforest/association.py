@@ -20,7 +20,7 @@ def pmi(counts: Counts | sparse.csr_array, *, smoothing: float = 1.0) -> sparse.
     (Levy, Goldberg and Dagan 2015 use 0.75): ``p_c = n_c^s / sum n_c^s``.
     """
     matrix = sparse.csr_array(counts.matrix if isinstance(counts, Counts) else counts)
-    X = sparse.csr_array(matrix, dtype=np.float32, copy=True)
+    X = matrix.astype(np.float32)  # a copy, so that nothing is shared with the counts
     X.sum_duplicates()
     X.eliminate_zeros()
     if X.nnz == 0:

@@ -21,14 +21,11 @@ _LONGEST_WINDOW = 1 << 31  # zstd --long=31, as large corpora are packed; the li
 @contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
     """Yield the content of a file or URL, decompressed; a damaged one is an error that names it."""
-    import fsspec
     from zstandard import ZstdError
 
-    suffix = Path(name).suffix.lower()
-    is_zstd = suffix == ".zst"
-    compression = None if is_zstd else COMPRESSION.get(suffix)
+    is_zstd = name.lower().endswith(".zst")
     try:
-        source = fsspec.open(_as_url(name), "rb", compression=compression)
+        source = _file(name, "rb", None if is_zstd else "infer")
     except (ValueError, ImportError) as error:
         raise InputError(f"{name}: cannot be opened ({error}). Check the name.") from error
     try:
@@ -43,10 +40,18 @@ def opened(name: str) -> Iterator[BinaryIO]:
 @contextmanager
 def created(path: Path, suffix: str) -> Iterator[BinaryIO]:
     """Yield a new file to write bytes to, compressed as ``suffix`` asks."""
-    import fsspec
-
-    with fsspec.open(str(path), "wb", compression=COMPRESSION.get(suffix)) as handle:
+    with _file(str(path), "wb", COMPRESSION.get(suffix)) as handle:
         yield handle
+
+
+def _file(name: str, mode: str, compression: str | None) -> Any:
+    """Return what opens a file or URL. In a URL "::" chains file systems, in a local name it means nothing."""
+    import fsspec
+    from fsspec.core import OpenFile, get_compression
+
+    if "://" in name:
+        return fsspec.open(name, mode, compression=compression)
+    return OpenFile(fsspec.filesystem("file"), name, mode, compression=get_compression(name, compression))
 
 
 class _ZstdFrames(io.RawIOBase):

@@ -30,7 +30,8 @@ from wordforest.execution import Executor, Threads, one_blas_thread
 
 Array = NDArray[Any]
 
-_CONTEXT_RANGES = 64
+_CONTEXT_RANGES = 16
+_SAMPLE = 61  # every so many entries tell how full the contexts are
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class _Learner:
         for epoch in range(1, self.settings.epochs + 1):
             for rows in self._batches(epoch):
                 self._code(rows, tol=0.0, max_iter=self.settings.inner_iter)
-                self.D = update_dictionary(self.D, CodeStats(self.AA, self.XA))
+                self.D = update_dictionary(self.D, CodeStats(self.AA, self.XA), executor=self.executor)
                 self.gram = Gram(self._products(self.D))
                 yield self._record(epoch, len(rows), last=False)
             now = self.history[-1].objective
@@ -180,7 +181,7 @@ class _Learner:
 def _context_ranges(X: Any) -> list[tuple[int, int]]:
     """Cut the contexts into ranges with about equally many entries, so that workers share no row of XA."""
     C = X.shape[1]
-    used = np.bincount(X.indices, minlength=C) if hasattr(X, "indptr") else np.ones(C)
+    used = np.bincount(X.indices[::_SAMPLE], minlength=C) if hasattr(X, "indptr") else np.ones(C)
     shares = np.linspace(0, used.sum(), _CONTEXT_RANGES + 1)[1:-1]
     borders = np.unique([0, *np.searchsorted(np.cumsum(used), shares), C]).tolist()
     return list(pairwise(borders))

@@ -107,8 +107,10 @@ def _cut_at_lines(stream: BinaryIO, source: str, size: int) -> Iterator[tuple[by
             yield rest[:cut], False
             rest = rest[cut:]
         elif len(rest) > _LONGEST_LINE:
-            raise InputError(f"{source}: a line of more than {_LONGEST_LINE >> 20} MiB has no white space between words. "
-                             "Name a text file, or break its lines.")
+            raise InputError(
+                f"{source}: a line of more than {_LONGEST_LINE >> 20} MiB has no white space between words. "
+                "Name a text file, or break its lines."
+            )
     yield rest, True
 
 

@@ -1,9 +1,9 @@
 """What a word is: UTF-8 bytes to word forms, in one compiled pass over a chunk.
 
-Two tokenisers share the pass. ``words`` takes runs of Unicode letters, marks and digits (an apostrophe between
-letters or digits and a point or comma between digits stay inside), drops punctuation, and ends a sentence at a line end and
-at ``. ! ?`` followed by white space and a capital. ``whitespace`` takes what white space separates; a line is a
-sentence.
+Two tokenisers share the pass. ``words`` takes runs of Unicode letters, marks and digits (an apostrophe between letters
+or digits and a point or comma between digits stay inside), drops punctuation, and ends a sentence at a line end, at
+``. ! ?`` followed by white space and a capital, and at the full stops of scripts without capitals. ``whitespace``
+takes what white space separates; a line is a sentence.
 
 Forms are collected as they are written; lower-casing and the like happen once per distinct form (see tokens.py),
 so that Unicode costs nothing per token.

@@ -16,7 +16,7 @@ from wordforest.coder.kernels.arrays import namespace
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
-__all__ = ["add_times_codes", "forest_norms", "forest_prox", "namespace", "sweep", "times_dictionary"]
+__all__ = ["add_times_codes", "forest_norms", "forest_prox", "namespace", "times_dictionary"]
 
 
 def forest_prox(A: Array, forest: Forest, threshold: float) -> Array:
@@ -61,12 +61,3 @@ def add_times_codes(X: Any, rows: Array, A: Array, contexts: tuple[int, int], ou
     from wordforest.coder.kernels import compiled
 
     compiled.add_times_codes(X.data, X.indices, X.indptr, rows, A, contexts[0], contexts[1], out)
-
-
-def sweep(D: Array, AA: Array, XA: Array) -> Array:
-    """Return D (C, M) after one pass of block coordinate descent over its atoms, given A'A and X'A."""
-    if not isinstance(D, np.ndarray):
-        return arrays.sweep(D, AA, XA)
-    from wordforest.coder.kernels import compiled
-
-    return compiled.sweep(D, AA, XA)

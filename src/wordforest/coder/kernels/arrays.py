@@ -60,17 +60,6 @@ def add_times_codes(X: Array, rows: Array, A: Array, contexts: tuple[int, int], 
     out[first:last] += X[rows][:, first:last].T @ A
 
 
-def sweep(D: Array, AA: Array, XA: Array) -> Array:
-    """One pass of block coordinate descent over the atoms, shape (C, M); unused atoms stay."""
-    xp = namespace(D)
-    D = D + 0
-    for j in range(D.shape[1]):
-        if AA[j, j] > 0:
-            u = D[:, j] + (XA[:, j] - D @ AA[:, j]) / AA[j, j]
-            D[:, j] = u / xp.clip(xp.linalg.norm(u), 1.0, None)
-    return D
-
-
 def _levels(like: Array, forest: Forest) -> list[tuple[Any, Any, Any]]:
     """Nodes of each depth, the parents they have among them, and the 0/1 matrix that sums children into parents."""
     levels: list[tuple[Any, Any, Any]] = []

@@ -85,15 +85,10 @@ def forest_norms(A: Array, parent: Index, out: Array) -> None:
 @kernel
 def times_dictionary(data: Array, indices: Index, indptr: Index, rows: Index, D: Array, out: Array) -> None:
     """Write ``X[rows] @ D`` for a CSR matrix X into ``out``, shape (b, M)."""
-    M = D.shape[1]
     for r in range(len(rows)):
-        row = out[r]
-        row[:] = 0
-        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            x = data[k]
-            d = D[indices[k]]
-            for m in range(M):
-                row[m] += x * d[m]
+        out[r] = 0
+        start, end = indptr[rows[r]], indptr[rows[r] + 1]
+        _add_rows(data[start:end], indices[start:end], D, out[r])
 
 
 @kernel
@@ -102,59 +97,48 @@ def add_times_codes(
 ) -> None:
     """Add ``X[rows].T @ A`` to the contexts first .. last - 1 of ``out``, shape (C, M); X has sorted columns.
 
-    Every context sums over the words in their order, so the bits do not depend on where contexts are cut.
+    The entries are first sorted by context, so that each row of ``out`` is touched once and rows of A stay in cache.
+    Every context sums over the words in their order: the bits do not depend on where contexts are cut.
     """
-    M = A.shape[1]
+    starts = np.zeros(last - first + 1, dtype=np.int64)
+    inside = np.empty((len(rows), 2), dtype=np.int64)  # where the contexts lie in each row of X
     for r in range(len(rows)):
-        a = A[r]
         start, end = indptr[rows[r]], indptr[rows[r] + 1]
-        for k in range(start + np.searchsorted(indices[start:end], first), end):
-            c = indices[k]
-            if c >= last:
-                break
-            x = data[k]
-            row = out[c]
-            for m in range(M):
-                row[m] += x * a[m]
-
-
-_ATOMS = 32  # atoms whose steps share one matrix product
-
-
-def sweep(D: Array, AA: Array, XA: Array) -> Array:
-    """Return D (C, M) after one pass over the atoms, ``_ATOMS`` at a time: a matrix product, then the steps."""
-    atoms = np.array(D.T, order="C")  # (M, C), a row per atom
-    XA = XA.T  # (M, C)
-    AA = AA.astype(D.dtype)
-    for first in range(0, len(atoms), _ATOMS):
-        block = slice(first, first + _ATOMS)
-        _step(XA[block] - AA[block] @ atoms, AA, first, atoms)
-    return np.ascontiguousarray(atoms.T)
+        inside[r, 0] = start + np.searchsorted(indices[start:end], first)
+        inside[r, 1] = start + np.searchsorted(indices[start:end], last)
+        for k in range(inside[r, 0], inside[r, 1]):
+            starts[indices[k] - first + 1] += 1
+    for c in range(last - first):
+        starts[c + 1] += starts[c]
+    words = np.empty(starts[-1], dtype=np.int32)
+    values = np.empty(starts[-1], dtype=data.dtype)
+    fill = starts.copy()
+    for r in range(len(rows)):
+        for k in range(inside[r, 0], inside[r, 1]):
+            c = indices[k] - first
+            place = fill[c]
+            fill[c] = place + 1
+            words[place] = r
+            values[place] = data[k]
+    for c in range(last - first):
+        _add_rows(values[starts[c] : starts[c + 1]], words[starts[c] : starts[c + 1]], A, out[first + c])
 
 
 @kernel
-def _step(R: Array, AA: Array, first: int, atoms: Array) -> None:
-    """Move the atoms first .. first + B - 1 one after the other; ``R``, shape (B, C), holds ``XA - D AA`` of each.
-
-    Each atom takes its step and goes back into the unit ball; what it changed is taken off the atoms after it.
-    """
-    B, C = R.shape
-    for b in range(B):
-        j = first + b
-        if not AA[j, j] > 0:
-            continue
-        change, atom = R[b], atoms[j]
-        inverse = 1 / AA[j, j]
-        norm = 0.0
-        for c in range(C):
-            change[c] = change[c] * inverse + atom[c]
-            norm += np.float64(change[c]) * np.float64(change[c])
-        scale = R.dtype.type(1 / max(1.0, np.sqrt(norm)))
-        for c in range(C):
-            new = change[c] * scale
-            change[c] = new - atom[c]
-            atom[c] = new
-        for later in range(b + 1, B):
-            rest, weight = R[later], AA[j, first + later]
-            for c in range(C):
-                rest[c] -= weight * change[c]
+def _add_rows(weights: Array, chosen: Index, B: Array, out: Array) -> None:
+    """Add ``weights @ B[chosen]`` to ``out``, shape (M,), eight rows at a time to spare loads and stores of ``out``."""
+    M = B.shape[1]
+    n = len(weights) - len(weights) % 8
+    for k in range(0, n, 8):
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        w4, w5, w6, w7 = weights[k + 4], weights[k + 5], weights[k + 6], weights[k + 7]
+        b0, b1, b2, b3 = B[chosen[k]], B[chosen[k + 1]], B[chosen[k + 2]], B[chosen[k + 3]]
+        b4, b5, b6, b7 = B[chosen[k + 4]], B[chosen[k + 5]], B[chosen[k + 6]], B[chosen[k + 7]]
+        for m in range(M):
+            left = (w0 * b0[m] + w1 * b1[m]) + (w2 * b2[m] + w3 * b3[m])
+            right = (w4 * b4[m] + w5 * b5[m]) + (w6 * b6[m] + w7 * b7[m])
+            out[m] += left + right
+    for k in range(n, len(weights)):
+        w, b = weights[k], B[chosen[k]]
+        for m in range(M):
+            out[m] += w * b[m]
