@@ -12,7 +12,7 @@ from wordforest.experiment import train
 from wordforest.progress import Reporter
 from wordforest.store import Run, write_figure
 
-WORDS = ("war", "congress", "money", "farmers", "peace", "mexico")
+WORDS = ("navy", "money", "farmers", "schools", "railroads", "soviet")
 COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia", "cuba", "iraq", "vietnam")
 
 

@@ -37,7 +37,7 @@ def duality_gaps(A: Array, XD: Array, squares: Array, DD: Array, penalty: Penalt
 
 
 def _excess(correlation: Array, penalty: Penalty) -> Array:
-    """Return a small e with ``Omega*(D'r) <= (1 + e) lam / 2`` for every word, shape (b,); infinity if none is found."""
+    """Return a small e with ``Omega*(D'r) <= (1 + e) lam / 2`` for every word, shape (b,); infinity if none is."""
     xp = namespace(correlation)
     excess = xp.zeros_like(correlation[:, 0])
     open_rows = ~_vanishes(correlation, penalty, 0.5)
