@@ -35,3 +35,11 @@ def forests_with_rows(draw: st.DrawFn) -> tuple[Forest, np.ndarray]:
     """A forest and a matrix with a column for each of its nodes."""
     forest = draw(forests())
     return forest, draw(rows(len(forest)))
+
+
+@st.composite
+def weighted_forests_with_rows(draw: st.DrawFn) -> tuple[Forest, np.ndarray, np.ndarray]:
+    """A forest, a matrix with a column for each of its nodes, and a weight for each node."""
+    forest, A = draw(forests_with_rows())
+    weights = hnp.arrays(np.float64, len(forest), elements=st.floats(0.05, 5))
+    return forest, A, draw(weights)

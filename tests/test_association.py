@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from wordforest.association import MEASURES, pmi, ppmi, sppmi
+from wordforest.association import pmi, ppmi, sppmi
 from wordforest.counts import Counts
 from wordforest.errors import InputError
 from wordforest.text import Vocabulary
@@ -112,7 +112,7 @@ def test_stored_zeros_and_split_entries_count_as_what_they_sum_to() -> None:
     assert split.nnz == 5
 
 
-@pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
+@pytest.mark.parametrize("measure", [pmi, ppmi, sppmi])
 @pytest.mark.parametrize("data", [[], [0]])
 def test_an_empty_matrix_is_an_error(measure: Callable[..., sparse.csr_array], data: list[int]) -> None:
     zeros = [0] * len(data)

@@ -87,7 +87,7 @@ class TestTrain:
     def test_config_holds_every_setting_and_what_the_result_depends_on(self, run, corpus):
         config = json.loads((run / "config.json").read_text())
         names = {field.name for settings in (CountSettings, TrainSettings) for field in fields(settings)}
-        assert names | {"corpus", "fingerprint", "versions", "learner"} == set(config)
+        assert names | {"corpus", "fingerprint", "versions", "learner", "gap"} == set(config)
         assert (config["n_trees"], config["epochs"], config["seed"]) == (2, 8, 0)
         assert config["corpus"] == [str(corpus)]
         assert len(config["fingerprint"]) == 64
@@ -112,12 +112,12 @@ class TestTrain:
 
     def test_history_tells_every_step_and_the_objective_never_rises(self, run):
         steps = [json.loads(line) for line in (run / "history.jsonl").read_text().splitlines()]
-        assert all({"seconds", "objective", "density", "words_seen"} <= set(step) for step in steps)
+        assert all({"seconds", "objective", "nonzeros", "words_seen"} <= set(step) for step in steps)
         objective = np.array([step["objective"] for step in steps])
         assert (np.diff(objective) <= 1e-6 * objective[:-1]).all()  # sums are of float32 products
         assert all(np.diff([step["words_seen"] for step in steps]) > 0)
         assert all(np.diff([step["seconds"] for step in steps]) >= 0)
-        assert steps[-1]["density"] == pytest.approx(wf.load_run(run).vectors.density())
+        assert steps[-1]["nonzeros"] == pytest.approx(wf.load_run(run).vectors.density())
 
     def test_from_counts_gives_the_bits_of_from_text(self, run, counts, tmp_path):
         assert same_results(trained(counts, tmp_path / "run"), run)
@@ -169,7 +169,7 @@ class TestProgress:
         assert (result.stdout, result.stderr) == ("", "")
 
     def test_a_log_gets_one_plain_line_a_stage(self, corpus, tmp_path):
-        result = done("train", corpus, "--out", tmp_path / "run", "--trees", 1, "--epochs", 2)
+        result = done("train", corpus, "--out", tmp_path / "run", "--trees", 1)
         assert first_words(result.stderr) == [
             "read",
             "count",
@@ -185,7 +185,7 @@ class TestProgress:
         assert first_words(result.stderr) == ["read", "count", "wrote"]
 
     def test_every_line_of_json_parses(self, corpus, tmp_path):
-        result = done("train", corpus, "--out", tmp_path / "run", "--trees", 1, "--epochs", 2, "--json")
+        result = done("train", corpus, "--out", tmp_path / "run", "--trees", 1, "--json")
         events = [json.loads(line) for line in result.stderr.splitlines()]
         ended = [event["stage"] for event in events[:-1] if event["done"] == event["total"]]
         assert ended == ["read", "count", "learn"]

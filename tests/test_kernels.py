@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from strategies import forests_with_rows
+from strategies import forests_with_rows, weighted_forests_with_rows
 from wordforest.coder import kernels
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import arrays, plain
@@ -53,33 +53,72 @@ def problem(dtype: Any, seed: int = 0) -> dict[str, Any]:
     return {name: part.astype(dtype) for name, part in parts.items()}
 
 
+PROXES = ["forest_prox", "forest_max_prox"]
+NORMS = ["forest_norms", "forest_max_norms"]
+
+
 @every_writing
 @every_dtype
+@pytest.mark.parametrize("name", PROXES)
+@given(case=weighted_forests_with_rows())
+def test_proxes_with_a_threshold_for_each_node(
+    writing: ModuleType, to: Any, dtype: Any, name: str, case: tuple[Forest, np.ndarray, np.ndarray]
+) -> None:
+    forest, A, thresholds = case
+    A = A.astype(dtype)
+    expected = getattr(plain, name)(A.astype(np.float64), forest, thresholds)
+    close(getattr(writing, name)(to(A), forest, thresholds), expected, dtype)
+
+
+@every_writing
+@every_dtype
+@pytest.mark.parametrize("name", PROXES)
 @given(case=forests_with_rows(), threshold=st.floats(0, 5))
-def test_forest_prox(
-    writing: ModuleType, to: Any, dtype: Any, case: tuple[Forest, np.ndarray], threshold: float
+def test_proxes_with_one_threshold_for_all_nodes(
+    writing: ModuleType, to: Any, dtype: Any, name: str, case: tuple[Forest, np.ndarray], threshold: float
 ) -> None:
     forest, A = case
     A = A.astype(dtype)
-    close(
-        writing.forest_prox(to(A), forest, threshold), plain.forest_prox(A.astype(np.float64), forest, threshold), dtype
-    )
+    expected = getattr(plain, name)(A.astype(np.float64), forest, threshold)
+    close(getattr(writing, name)(to(A), forest, threshold), expected, dtype)
 
 
 @every_writing
-def test_forest_prox_of_many_rows(writing: ModuleType, to: Any) -> None:
-    A = np.random.default_rng(1).standard_normal((101, 52))  # no multiple of any tile
+@pytest.mark.parametrize("name", PROXES)
+@pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 65, 201])  # around the tiles of the compiled writing
+def test_proxes_of_any_number_of_rows(writing: ModuleType, to: Any, name: str, n_rows: int) -> None:
+    A = np.random.default_rng(1).standard_normal((n_rows, 52))
+    forest, thresholds = Forest.complete(4), np.linspace(0.1, 0.5, 52)
+    close(getattr(writing, name)(to(A), forest, thresholds), getattr(plain, name)(A, forest, thresholds), np.float64)
+
+
+@every_writing
+@pytest.mark.parametrize("name", PROXES)
+def test_proxes_do_not_hide_a_value_that_is_no_number(writing: ModuleType, to: Any, name: str) -> None:
+    forest = Forest.complete(1)
+    for i in range(len(forest)):
+        A = np.ones((1, len(forest)))
+        A[0, i] = np.nan
+        assert np.isnan(np.asarray(getattr(writing, name)(to(A), forest, 0.1))[0, i])
+
+
+def test_the_bits_of_a_row_do_not_depend_on_the_rows_around_it() -> None:
+    A = np.random.default_rng(2).standard_normal((150, 52)).astype(np.float32)
     forest = Forest.complete(4)
-    close(writing.forest_prox(to(A), forest, 0.3), plain.forest_prox(A, forest, 0.3), np.float64)
+    alone = [kernels.forest_prox(A[i : i + 1], forest, 0.3) for i in range(len(A))]
+    np.testing.assert_array_equal(kernels.forest_prox(A, forest, 0.3), np.concatenate(alone))
 
 
 @every_writing
 @every_dtype
-@given(case=forests_with_rows())
-def test_forest_norms(writing: ModuleType, to: Any, dtype: Any, case: tuple[Forest, np.ndarray]) -> None:
-    forest, A = case
+@pytest.mark.parametrize("name", NORMS)
+@given(case=weighted_forests_with_rows())
+def test_norms(
+    writing: ModuleType, to: Any, dtype: Any, name: str, case: tuple[Forest, np.ndarray, np.ndarray]
+) -> None:
+    forest, A, weights = case
     A = A.astype(dtype)
-    close(writing.forest_norms(to(A), forest), plain.forest_norms(A, forest), np.float64)
+    close(getattr(writing, name)(to(A), forest, weights), getattr(plain, name)(A, forest, weights), np.float64)
 
 
 @every_writing

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.objective import entry_objective, objective, squared_sum
+from wordforest.coder.objective import entry_objective, objective, row_squares
 from wordforest.coder.penalties import L1, ForestL2
 
 
@@ -31,6 +31,14 @@ def test_sparse_and_dense_agree_with_the_definition(seed: int) -> None:
         assert objective(kind, D, A, penalty) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_row_squares_of_sparse_and_dense(seed: int) -> None:
+    X = sparse.random_array((3000, 40), density=0.02, rng=np.random.default_rng(seed), format="csr")  # empty rows too
+    expected = (X.toarray() ** 2).sum(axis=1)
+    for kind in (X, X.toarray()):
+        np.testing.assert_allclose(row_squares(kind), expected, rtol=1e-12)
+
+
 def test_squares_of_float32_are_summed_in_float64() -> None:
-    X = np.full((1000, 100), 0.1, dtype=np.float32)
-    assert squared_sum(X) == pytest.approx(X.size * float(np.float32(0.1)) ** 2, rel=1e-12)
+    X = np.full((1, 100_000), 0.1, dtype=np.float32)
+    assert row_squares(X)[0] == pytest.approx(X.size * float(np.float32(0.1)) ** 2, rel=1e-12)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wordforest.association import pmi, ppmi, sppmi
-    from wordforest.coder.encode import Gram, admm, fista
+    from wordforest.coder.certificate import lam_max
+    from wordforest.coder.encode import Gram, admm, encode, fista
     from wordforest.coder.estimator import ForestCoder
     from wordforest.coder.forest import Forest
     from wordforest.coder.objective import objective
     from wordforest.coder.online import OnlineSettings, learn_online
-    from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty
+    from wordforest.coder.path import lam_for_density, lam_path
+    from wordforest.coder.penalties import L1, ForestL2, ForestLInf, NonNegativeL1, NoPenalty, depth_weights
     from wordforest.counts import Counts, count
     from wordforest.errors import ForestError, InputError
     from wordforest.evaluation import Score, evaluate
@@ -26,12 +28,14 @@ if TYPE_CHECKING:
 
 _HOME = {
     "association": ("pmi", "ppmi", "sppmi"),
-    "coder.encode": ("Gram", "admm", "fista"),
+    "coder.certificate": ("lam_max",),
+    "coder.encode": ("Gram", "admm", "encode", "fista"),
     "coder.estimator": ("ForestCoder",),
     "coder.forest": ("Forest",),
     "coder.objective": ("objective",),
     "coder.online": ("OnlineSettings", "learn_online"),
-    "coder.penalties": ("ForestL2", "L1", "NoPenalty", "NonNegativeL1"),
+    "coder.path": ("lam_for_density", "lam_path"),
+    "coder.penalties": ("ForestL2", "ForestLInf", "L1", "NoPenalty", "NonNegativeL1", "depth_weights"),
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
     "evaluation": ("Score", "evaluate"),
@@ -44,10 +48,43 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __version__ = "0.1.0"
 __all__ = [
-    "L1", "Counts", "Forest", "ForestCoder", "ForestError", "ForestL2", "Gram", "InputError", "NoPenalty",
-    "NonNegativeL1", "OnlineSettings", "Run", "Score", "TextRules", "Vectors", "Vocabulary", "admm", "count",
-    "count_corpus", "evaluate", "fista", "learn_online", "load_run", "objective", "pmi", "ppmi", "read_vectors",
-    "save_run", "sppmi", "train", "write_vectors",
+    "L1",
+    "Counts",
+    "Forest",
+    "ForestCoder",
+    "ForestError",
+    "ForestL2",
+    "ForestLInf",
+    "Gram",
+    "InputError",
+    "NoPenalty",
+    "NonNegativeL1",
+    "OnlineSettings",
+    "Run",
+    "Score",
+    "TextRules",
+    "Vectors",
+    "Vocabulary",
+    "admm",
+    "count",
+    "count_corpus",
+    "depth_weights",
+    "encode",
+    "evaluate",
+    "fista",
+    "lam_for_density",
+    "lam_max",
+    "lam_path",
+    "learn_online",
+    "load_run",
+    "objective",
+    "pmi",
+    "ppmi",
+    "read_vectors",
+    "save_run",
+    "sppmi",
+    "train",
+    "write_vectors",
 ]  # fmt: skip
 
 

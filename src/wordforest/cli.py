@@ -103,7 +103,8 @@ def train(
     branching: Annotated[
         str, typer.Option(help="Children of a node at each depth, as in 3,3; empty for single nodes.")
     ] = "3,3",
-    lam: Annotated[float, typer.Option(help="Weight of the forest penalty.")] = 0.1,
+    lam: Annotated[str, typer.Option(help="Weight of the forest penalty, or auto: chosen by --density.")] = "0.1",
+    density: Annotated[float, typer.Option(help="With --lam auto: the share of non-zeros to aim at.")] = 0.5,
     window: Window = 5,
     min_count: MinCount = 10,
     max_vocab: MaxVocab = None,
@@ -114,10 +115,14 @@ def train(
     measure: Annotated[Literal["pmi", "ppmi", "sppmi"], typer.Option(help="Association of word and context.")] = "pmi",
     smoothing: Annotated[float, typer.Option(help="Power of the context counts.")] = 1.0,
     shift: Annotated[float, typer.Option(help="Shift of sppmi.")] = 0.0,
-    epochs: Annotated[int, typer.Option(help="Passes over the words at most.")] = 20,
-    tol: Annotated[float, typer.Option(help="Stop when a pass lowers the objective by less than this share.")] = 1e-3,
+    epochs: Annotated[int, typer.Option(help="Passes over the words at most.")] = 100,
+    tol: Annotated[float, typer.Option(help="Stop when the dictionary gains less than this share in a pass.")] = 5e-3,
+    dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
     workers: Workers = None,
     seed: Annotated[int, typer.Option(help="Same seed, same bits.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was broken off, to the same bits.")
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
@@ -128,10 +133,11 @@ def train(
 
     with _reporter(quiet, json) as report:
         experiment.train(
-            corpus, out=out, force=force, workers=workers, report=report,
-            n_trees=trees, branching=_branching(branching), lam=lam, window=window, min_count=min_count,
+            corpus, out=out, force=force, resume=resume, workers=workers, report=report,
+            n_trees=trees, branching=_branching(branching), lam=_lam(lam), density=density, window=window,
+            min_count=min_count,
             max_vocab=max_vocab, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
-            measure=measure, smoothing=smoothing, shift=shift, epochs=epochs, tol=tol, seed=seed,
+            measure=measure, smoothing=smoothing, shift=shift, epochs=epochs, tol=tol, dtype=dtype, seed=seed,
         )  # fmt: skip
 
 
@@ -265,6 +271,13 @@ def demo(
     with _reporter(quiet=False, as_json=False) as report:
         run = run_demo(out, force, report)
     show(run, out)
+
+
+def _lam(text: str) -> float | str:
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise InputError(f"--lam {text}: expected a number, as in 0.1, or auto.") from None
 
 
 def _branching(text: str) -> tuple[int, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from threadpoolctl import threadpool_limits
+import numpy as np  # noqa: F401 loads the BLAS that is limited here
+from threadpoolctl import ThreadpoolController
 
 from wordforest.errors import InputError
 
@@ -34,6 +36,7 @@ class Threads:
         if n_workers is not None and n_workers < 1:
             raise InputError(f"n_workers = {n_workers}, but it must be at least 1. Leave it out to use all cores.")
         self.n_workers = n_workers or available_cores()
+        self._pool: ThreadPoolExecutor | None = None  # started once: a start takes longer than many a block
 
     def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         """Yield results in order; blocks are taken only a few ahead, so that a stream stays a stream.
@@ -45,8 +48,8 @@ class Threads:
                 for block in blocks:
                     yield function(block)
                 return
-            with ThreadPoolExecutor(self.n_workers) as pool:
-                yield from _map_ahead(pool, function, blocks, ahead=2 * self.n_workers)
+            self._pool = self._pool or ThreadPoolExecutor(self.n_workers)
+            yield from _map_ahead(self._pool, function, blocks, ahead=2 * self.n_workers)
 
 
 def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[T], R], blocks: Iterable[T], ahead: int) -> Iterator[R]:
@@ -61,12 +64,19 @@ def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[T], R], blocks: Ite
     finally:
         for future in waiting:
             future.cancel()
+        wait(waiting)
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
     """Keep BLAS to one thread inside a block: bits must not depend on the number of cores."""
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    limits: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
     return limits
+
+
+@lru_cache(maxsize=1)
+def _blas() -> ThreadpoolController:
+    """Find the BLAS of NumPy, once: looking through all loaded libraries takes a millisecond."""
+    return ThreadpoolController()
 
 
 def available_cores() -> int:

@@ -2,94 +2,36 @@
 
 from __future__ import annotations
 
-import math
+import json
 import platform
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from wordforest import store
 from wordforest.association import pmi, ppmi, sppmi
-from wordforest.coder.forest import Forest
-from wordforest.coder.online import Learned, OnlineSettings, Step, learn_online
-from wordforest.coder.penalties import ForestL2
+from wordforest.coder.online import Learned, OnlineSettings, State, Step, learn_online
+from wordforest.coder.penalties import with_lam
+from wordforest.coder.tune import lam_for_training
 from wordforest.counts import Counts, count
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.progress import Event, Report, Reporter
+from wordforest.resume import Checkpoint, history_row
+from wordforest.settings import CountSettings, TrainSettings, at_least, check_known, split_settings
 from wordforest.store import Run
-from wordforest.text import TextRules, Vocabulary
-from wordforest.text.reader import Errors, find_sources, total_bytes
-from wordforest.text.tokenizer import Tokenizer
+from wordforest.text import Vocabulary
+from wordforest.text.reader import find_sources, total_bytes
 
 Corpus = str | Path | Iterable[str | Path]
-Measure = Literal["pmi", "ppmi", "sppmi"]
-
-
-@dataclass(frozen=True)
-class CountSettings:
-    """How a corpus is counted; the defaults are the paper's."""
-
-    window: int = 5
-    min_count: int = 10
-    max_vocab: int | None = None
-    tokenizer: Tokenizer = "words"
-    lowercase: bool = True
-    numbers: bool = True
-    errors: Errors = "strict"
-
-    def __post_init__(self) -> None:
-        _at_least("window", self.window, 1)
-        _at_least("min_count", self.min_count, 1)
-        _at_least("max_vocab", 1 if self.max_vocab is None else self.max_vocab, 1)
-        _one_of("tokenizer", self.tokenizer, ("words", "whitespace"))
-        _one_of("errors", self.errors, ("strict", "replace"))
-
-    @property
-    def rules(self) -> TextRules:
-        """The part that concerns words."""
-        return TextRules(self.tokenizer, self.lowercase, self.numbers, self.errors)
-
-
-@dataclass(frozen=True)
-class TrainSettings:
-    """How vectors are learned from counts; the defaults are the paper's."""
-
-    n_trees: int = 4
-    branching: tuple[int, ...] = (3, 3)
-    lam: float = 0.1
-    measure: Measure = "pmi"
-    smoothing: float = 1.0
-    shift: float = 0.0
-    epochs: int = 20
-    tol: float = 1e-3
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        _one_of("measure", self.measure, ("pmi", "ppmi", "sppmi"))
-        _at_least("epochs", self.epochs, 1)
-        _at_least("tol", self.tol, 0)
-        _at_least("seed", self.seed, 0)
-        _at_least("smoothing", self.smoothing, 0)
-        _at_least("shift", self.shift, 0)
-        if self.shift and self.measure != "sppmi":
-            raise InputError(
-                f"shift = {self.shift} has no effect on {self.measure}. Use the measure sppmi, or no shift."
-            )
-        ForestL2(self.forest, self.lam)
-
-    @property
-    def forest(self) -> Forest:
-        """The forest over the dimensions."""
-        return Forest.complete(self.n_trees, self.branching)
 
 
 def train(
@@ -97,6 +39,7 @@ def train(
     *,
     out: str | Path | None = None,
     force: bool = False,
+    resume: bool = False,
     workers: int | None = None,
     report: Reporter | None = None,
     **settings: Any,
@@ -104,16 +47,26 @@ def train(
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
 
     Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", n_trees=40, min_count=5)``.
+    ``resume`` goes on with a run that was broken off in ``out``, to the same bits as an unbroken one.
     """
     report = report or Reporter()
-    count_settings, train_settings = _split(settings)
+    count_settings, train_settings = split_settings(settings)
     executor = _threads(workers)
-    with _output(out, force) as folder:
-        counts, count_config = _load_or_count(_names(corpus), count_settings, executor, folder, report)
-        run = _learn(counts, train_settings, count_config, executor, report)
+    names = _names(corpus)
+    if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        report.say(f"{out} is complete already")
+        return store.load_run(Path(out))
+    with _output(out, force or resume) as folder:
+        begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
+        checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
+        counts, count_config = checkpoint.counts() or _load_or_count(names, count_settings, executor, folder, report)
+        if not store.is_counts_folder(Path(names[0])):
+            checkpoint.keep_counts(counts, count_config)
+        run = _learn(counts, train_settings, count_config, executor, report, checkpoint)
         if folder:
-            _replace(folder, force)
+            _replace(folder, force or resume)
             store.save_run(folder, run)
+            checkpoint.remove()
             report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
     return run
 
@@ -129,7 +82,7 @@ def count_corpus(
 ) -> Counts:
     """Count a corpus into a folder that ``train`` takes in place of text. Settings are those of ``CountSettings``."""
     report = report or Reporter()
-    _check_known(settings, [*CountSettings.__dataclass_fields__])
+    check_known(settings, [*CountSettings.__dataclass_fields__])
     count_settings = CountSettings(**settings)
     executor = _threads(workers)
     with _output(out, force) as folder:
@@ -210,23 +163,40 @@ def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, A
 
 
 def _learn(
-    counts: Counts, settings: TrainSettings, count_config: dict[str, Any], executor: Threads, report: Report
+    counts: Counts,
+    settings: TrainSettings,
+    count_config: dict[str, Any],
+    executor: Threads,
+    report: Reporter,
+    checkpoint: Checkpoint,
 ) -> Run:
-    X = associate(counts, settings)
+    X = associate(counts, settings).astype(settings.dtype, copy=False)
     report(Event("learn", 0, None, "words"))
-    started = time.monotonic()
-    history: list[dict[str, Any]] = []
+    begun, history = checkpoint.learning()
+    started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
-    def on_step(step: Step) -> None:
-        history.append({"seconds": round(time.monotonic() - started, 3), **asdict(step)})
+    def on_step(step: Step, state: State) -> None:
+        history.append(history_row(step, time.monotonic() - started))
         report(_learning(step, X.shape[0]))
+        if not step.last:
+            checkpoint.keep_learning(state, history)
 
+    penalty = settings.penalty
+    if settings.lam == "auto":
+        lam = lam_for_training(X, penalty, len(settings.forest), settings.density, settings.seed, executor)
+        penalty = with_lam(penalty, lam)
+        report.say(f"lam = {lam:.4g} for about {settings.density:.0%} non-zeros")
     learned = learn_online(
-        X, ForestL2(settings.forest, settings.lam), len(settings.forest),
+        X, penalty, len(settings.forest),
         OnlineSettings(epochs=settings.epochs, tol=settings.tol, seed=settings.seed),
-        executor=executor, on_step=on_step,
+        resume=begun, executor=executor, on_step=on_step,
     )  # fmt: skip
-    return _as_run(counts, learned, settings, count_config, history)
+    if learned.revived:
+        report.say(f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word.")
+    for notice in learned.notices:
+        report.say(f"warning: {notice}")
+    config = {**count_config, **asdict(settings), "lam": penalty.lam}
+    return _as_run(counts, learned, settings, config, history)
 
 
 def _as_run(
@@ -237,15 +207,15 @@ def _as_run(
     history: list[dict[str, Any]],
 ) -> Run:
     codes = sparse.csr_array(learned.A.astype(np.float32, copy=False))
-    full = {**config, **asdict(settings), "learner": "online", "versions": versions()}
-    words = counts.vocabulary.words
-    return Run(words, counts.vocabulary.counts, codes, learned.D, settings.forest, full, history)
+    full = {**config, "learner": "online", "gap": learned.gap, "versions": versions()}
+    D = learned.D.astype(np.float32, copy=False)
+    return Run(counts.vocabulary.words, counts.vocabulary.counts, codes, D, settings.forest, full, history)
 
 
 def _learning(step: Step, n_words: int) -> Event:
     total = -(-step.words_seen // n_words) * n_words + n_words  # this pass and the last, exact one
     total = step.words_seen if step.last else total
-    return Event("learn", step.words_seen, total, "words", {"objective": step.objective, "density": step.density})
+    return Event("learn", step.words_seen, total, "words", {"objective": step.objective, "density": step.nonzeros})
 
 
 def _names(corpus: Corpus) -> list[str]:
@@ -269,6 +239,7 @@ def _output(out: str | Path | None, force: bool) -> Iterator[Path | None]:
         tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
         yield folder
     except BaseException:
+        store.drop_empty_checkpoint(folder)
         with suppress(OSError):  # not empty
             for path in made:
                 path.rmdir()
@@ -277,34 +248,9 @@ def _output(out: str | Path | None, force: bool) -> Iterator[Path | None]:
 
 def _replace(folder: Path, force: bool) -> None:
     if force:
-        store.prepare_folder(folder, force=True)
+        store.remove_results(folder)
 
 
 def _threads(workers: int | None) -> Threads:
-    _at_least("workers", 1 if workers is None else workers, 1)
+    at_least("workers", 1 if workers is None else workers, 1)
     return Threads(workers)
-
-
-def _split(settings: dict[str, Any]) -> tuple[CountSettings, TrainSettings]:
-    counting, training = CountSettings.__dataclass_fields__, TrainSettings.__dataclass_fields__
-    _check_known(settings, [*counting, *training])
-    return (
-        CountSettings(**{name: value for name, value in settings.items() if name in counting}),
-        TrainSettings(**{name: value for name, value in settings.items() if name in training}),
-    )
-
-
-def _check_known(settings: dict[str, Any], known: list[str]) -> None:
-    unknown = [name for name in settings if name not in known]
-    if unknown:
-        raise InputError(f"unknown setting {', '.join(unknown)}. Settings are: {', '.join(known)}.")
-
-
-def _at_least(name: str, value: float, least: float) -> None:
-    if not least <= value < math.inf:
-        raise InputError(f"{name} = {value}, but it must be a finite number, at least {least}.")
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InputError(f"{name} = {value!r}, but it must be one of {', '.join(allowed)}.")

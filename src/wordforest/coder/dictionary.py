@@ -11,7 +11,7 @@ from wordforest.execution import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
-_ATOMS = 32  # atoms that move on the strength of one matrix product
+_ATOMS = 64  # atoms that move on the strength of one matrix product
 _CONTEXTS = 4096  # contexts in a slice: what a worker takes at a time
 
 
@@ -26,11 +26,11 @@ class CodeStats:
         return CodeStats(self.AA + other.AA, self.XA + other.XA)
 
 
-def update_dictionary(D: Array, stats: CodeStats, *, sweeps: int = 1, executor: Executor | None = None) -> Array:
+def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Executor | None = None) -> Array:
     """Lower ``|X - A D'|^2`` over dictionaries with columns in the unit ball, shape (C, M), for fixed codes.
 
-    Each sweep moves one atom after the other to its minimiser (Mairal et al. 2010, Algorithm 2; the definition is
-    ``kernels/plain.py``). An atom that no word uses stays as it is.
+    One atom after the other moves to its minimiser (Mairal et al. 2010, Algorithm 2; the definition is
+    ``kernels/plain.py``). An atom that no word uses stays as it is. ``DD`` is ``D'D`` (M, M), known to callers anyway.
 
     Atoms move in blocks of B, all by matrix products. What the atoms of a block become is a combination of their old
     values and of ``R = XA - D AA``; the coefficients need only the inner products of these 2 B columns. Contexts are
@@ -38,67 +38,59 @@ def update_dictionary(D: Array, stats: CodeStats, *, sweeps: int = 1, executor: 
     """
     executor = executor or Threads(1)
     D = D + 0
-    AA = np.asarray(stats.AA if isinstance(stats.AA, np.ndarray) else stats.AA.cpu(), dtype=np.float64)
+    AA, DD = _host(stats.AA), _host(DD)
     slices = [slice(i, i + _CONTEXTS) for i in range(0, len(D), _CONTEXTS)]
-    for first in list(range(0, D.shape[1], _ATOMS)) * sweeps:
+    for first in range(0, D.shape[1], _ATOMS):
         atoms = slice(first, first + _ATOMS)
         weights = _like(AA[:, atoms], D)  # (M, B)
-        parts: list[Array] = [None] * len(slices)
+        residuals: list[Array] = [None] * len(slices)
 
-        def residual(i: int, atoms: slice = atoms, weights: Array = weights, parts: list[Array] = parts) -> Array:
+        def measure(i: int, atoms: slice = atoms, weights: Array = weights, out: list[Array] = residuals) -> Any:
             part = D[slices[i]]
-            R = stats.XA[slices[i], atoms] - part @ weights  # (contexts, B)
-            parts[i] = _beside(R, part[:, atoms])  # (contexts, 2 B)
-            return parts[i].T @ parts[i]
+            out[i] = stats.XA[slices[i], atoms] - part @ weights  # (contexts, B)
+            return _host(out[i].T @ out[i]), _host(out[i].T @ part[:, atoms])
 
-        products = sum(_wide(product) for product in executor.map(residual, range(len(slices))))
-        combine = _like(_moves(AA[atoms, atoms], products), D)  # (2 B, B)
+        products = list(executor.map(measure, range(len(slices))))
+        RR, RD = (sum(parts) for parts in zip(*products, strict=True))  # (B, B)
+        of_R, of_D = (_like(part, D) for part in _moves(AA[atoms, atoms], RR, RD, DD[atoms, atoms]))
 
-        def move(i: int, atoms: slice = atoms, combine: Array = combine, parts: list[Array] = parts) -> None:
-            D[slices[i], atoms] = parts[i] @ combine
+        def move(
+            i: int, atoms: slice = atoms, of_R: Array = of_R, of_D: Array = of_D, R: list[Array] = residuals
+        ) -> None:
+            D[slices[i], atoms] = R[i] @ of_R + D[slices[i], atoms] @ of_D
 
-        for _ in executor.map(move, range(len(slices))):
-            pass
+        list(executor.map(move, range(len(slices))))
     return D
 
 
-def _moves(AA: Array, products: Array) -> Array:
-    """Return how each new atom is made of R and the old atoms, shape (2 B, B).
+def _moves(AA: Array, RR: Array, RD: Array, DD: Array) -> tuple[Array, Array]:
+    """Return how each new atom of a block is made of R and of the old atoms, two matrices (B, B), a column per atom.
 
-    ``products`` (2 B, 2 B) are the inner products of ``[R, D]``; AA (B, B) belongs to the block.
+    RR, RD and DD are the inner products of R and the old atoms; AA belongs to the block.
     """
     B = len(AA)
-    new = np.zeros((2 * B, B))
+    products = np.block([[RR, RD], [RD.T, DD]])
+    new = np.vstack((np.zeros((B, B)), np.eye(B)))
     change = np.zeros((2 * B, B))
     for b in range(B):
-        old = np.zeros(2 * B)
-        old[B + b] = 1
-        new[:, b] = old
         if AA[b, b] <= 0:
             continue
         step = -change[:, :b] @ AA[:b, b]
         step[b] += 1
-        u = old + step / AA[b, b]
-        new[:, b] = u / max(1.0, float(np.sqrt(max(u @ products @ u, 0.0))))
-        change[:, b] = new[:, b] - old
-    return new
+        u = new[:, b] + step / AA[b, b]
+        moved = u / max(1.0, float(np.sqrt(max(u @ products @ u, 0.0))))
+        new[:, b], change[:, b] = moved, moved - new[:, b]
+    return new[:B], new[B:]
 
 
-def _beside(left: Array, right: Array) -> Array:
-    if isinstance(left, np.ndarray):
-        return np.concatenate((left, right), axis=1)
-    import torch
-
-    return torch.cat((left, right), dim=1)
-
-
-def _wide(array: Array) -> Array:
-    return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double().cpu().numpy()
+def _host(array: Array) -> Array:
+    """Return an array of either library as float64 of NumPy."""
+    return np.asarray(array if isinstance(array, np.ndarray) else array.cpu(), dtype=np.float64)
 
 
 def _like(array: Array, like: Array) -> Array:
     if isinstance(like, np.ndarray):
-        return array.astype(like.dtype)
+        return np.ascontiguousarray(array, dtype=like.dtype)
     import torch
 
-    return torch.as_tensor(array, dtype=like.dtype, device=like.device)
+    return torch.as_tensor(np.ascontiguousarray(array), dtype=like.dtype, device=like.device)

@@ -13,26 +13,34 @@ from typing import Any, Protocol
 import numpy as np
 
 from wordforest.coder import kernels
+from wordforest.coder.certificate import duality_gaps
 from wordforest.coder.kernels import namespace
+from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.execution import Executor, Threads, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
-EXACT_TOL = 1e-5  # what "converged" means for float32 codes
-EXACT_ITER = 500
+EXACT_TOL = {4: 1e-6, 8: 1e-9}  # relative duality gap that "exact" means, by the bytes of a number
+EXACT_ITER = 1000
+_ROUND = 12  # iterations before the gaps are looked at first; then after half as many as were done
 _BLOCK_VALUES = 1 << 17  # numbers in a block of codes: half a megabyte in float32
+_SINGLE_ITER = 150  # iterations in float32 before the last words are finished in float64
 _RELAX = 1.7  # over-relaxation of ADMM; 1 is none, below 2 converges
 _FLATTEST = 1e-4  # eigenvalues of DD below this share of the largest do not lower rho further
 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Codes A (b, M), iterations done, and whether the stopping rule was met for every word."""
+    """Codes A (b, M), iterations done, whether the stopping rule was met for every word, and the worst gap if known.
+
+    ``gap`` bounds ``(objective - best objective) / |x|^2`` over all words.
+    """
 
     A: Array
     n_iter: int
     converged: bool
+    gap: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +51,7 @@ class Gram:
 
     @cached_property
     def _wide(self) -> Array:
-        return self.DD.astype("float64") if hasattr(self.DD, "astype") else self.DD.double()
+        return _double(self.DD)
 
     @cached_property
     def _eigenvalues(self) -> Array:
@@ -53,6 +61,12 @@ class Gram:
     def lipschitz(self) -> float:
         """Largest curvature of the loss, twice the largest eigenvalue of DD; 1 for a dictionary of zeros."""
         return 2 * float(self._eigenvalues[-1]) or 1.0
+
+    @cached_property
+    def curvature(self) -> float:
+        """Smallest curvature of the loss, less what rounding of DD may add; 0 if the dictionary is flat somewhere."""
+        noise = namespace(self.DD).finfo(self.DD.dtype).eps * len(self.DD) ** 0.5 * self.lipschitz
+        return float(max(2 * float(self._eigenvalues[0]) - noise, 0.0))
 
     @cached_property
     def rho(self) -> float:
@@ -149,42 +163,116 @@ def admm(
     return Codes(Z, max_iter, False)
 
 
+def solve_exactly(
+    XD: Array, squares: Array, gram: Gram, penalty: Penalty, *, solver: Solver = admm, start: Array | None = None,
+    tol: float | None = None, max_iter: int = EXACT_ITER,
+) -> Codes:  # fmt: skip
+    """Code words until each is certain to be within ``tol * |x|^2`` of its best objective.
+
+    ``squares`` holds ``|x|^2``, shape (b,). Words that are done are left alone while the others go on.
+    """
+    tol = EXACT_TOL[XD.dtype.itemsize] if tol is None else tol
+    A = namespace(XD).zeros_like(XD) if start is None else start + 0
+    gaps = squares * 1.0
+    left = squares == squares  # every word, as a mask
+    n_iter, size = 0, _ROUND
+    while n_iter < max_iter and bool(left.any()):
+        size = min(size, max_iter - n_iter)
+        warm = A[left] if n_iter or start is not None else None
+        codes = solver(XD[left], gram, penalty, start=warm, tol=0.0, max_iter=size).A
+        A[left], gaps[left] = certify(codes, XD[left], squares[left], gram, penalty)
+        left = gaps > tol * squares
+        n_iter += size + 1
+        size = n_iter // 2
+        if XD.dtype.itemsize == 4 and n_iter > _SINGLE_ITER and bool(left.any()):  # as good as float32 gets
+            wide = [_double(part[left]) for part in (XD, squares, A)]
+            codes = solve_exactly(
+                wide[0],
+                wide[1],
+                Gram(_double(gram.DD)),
+                penalty,
+                solver=solver,
+                start=wide[2],
+                tol=tol,
+                max_iter=max_iter,
+            )
+            A[left], gaps[left] = _single(codes.A), codes.gap * squares[left]
+            left = gaps > tol * squares
+            break
+    relative = gaps / namespace(XD).where(squares > 0, squares, 1.0)
+    return Codes(A, n_iter, not bool(left.any()), float(relative.max()))
+
+
+def certify(A: Array, XD: Array, squares: Array, gram: Gram, penalty: Penalty) -> tuple[Array, Array]:
+    """Take one proximal step and bound how far it still is from the best objective, (b, M) and (b,).
+
+    The step from a to b with step size s leaves the subgradient ``v = (a - b) / s - 2 DD (a - b)`` of the objective at
+    b, so the objective is within ``|v|^2 / (2 curvature)`` of the best. Where the dictionary is (nearly) flat in some
+    direction this says little, and the duality gap is taken.
+    """
+    step = 1 / gram.lipschitz
+    B = penalty.prox(A - 2 * step * (A @ gram.DD - XD), step)
+    if gram.curvature < _FLATTEST * gram.lipschitz:
+        return B, duality_gaps(B, XD, squares, gram.DD, penalty)
+    moved = A - B
+    v = moved / step - 2 * (moved @ gram.DD)
+    return B, (v * v).sum(1) / (2 * gram.curvature)
+
+
 def encode(
     X: Any,
     D: Array,
     penalty: Penalty,
     *,
     solver: Solver = admm,
-    tol: float = EXACT_TOL,
+    tol: float | None = None,
     max_iter: int = EXACT_ITER,
     executor: Executor | None = None,
 ) -> Codes:
-    """Code all rows of X (V, C), CSR or dense, with the dictionary D (C, M), in blocks that stay in cache."""
+    """Code all rows of X (V, C), CSR or dense, with the dictionary D (C, M), in blocks that stay in cache.
+
+    Every row is solved to a duality gap of ``tol * |x|^2`` (default 1e-6 in float32, 1e-9 in float64); the worst is
+    returned.
+    """
     with one_blas_thread():
         gram = Gram(D.T @ D)
+        squares = row_squares(X)
         A = np.zeros((X.shape[0], D.shape[1]), dtype=D.dtype)
 
         def code(rows: Array) -> Codes:
-            return solver(kernels.times_dictionary(X, rows, D), gram, penalty, tol=tol, max_iter=max_iter)
+            XD = kernels.times_dictionary(X, rows, D)
+            return solve_exactly(XD, squares[rows], gram, penalty, solver=solver, tol=tol, max_iter=max_iter)
 
         blocks = split_blocks(np.arange(len(A)), D.shape[1])
-        n_iter, converged = 0, True
+        parts = []
         for rows, codes in zip(blocks, (executor or Threads()).map(code, blocks), strict=True):
             A[rows] = codes.A
-            n_iter, converged = max(n_iter, codes.n_iter), converged and codes.converged
-    return Codes(A, n_iter, converged)
+            parts.append((codes.n_iter, codes.converged, codes.gap))
+    n_iter, converged, gap = zip(*parts, strict=True)
+    return Codes(A, max(n_iter), all(converged), max(gap))
 
 
 def split_blocks(rows: Array, n_components: int) -> list[Array]:
-    """Cut rows into blocks whose codes stay in a core's cache. The cut does not depend on the workers."""
-    size = max(32, _BLOCK_VALUES // n_components)
-    return [rows[i : i + size] for i in range(0, len(rows), size)]
+    """Deal rows out to blocks whose codes stay in a core's cache. The blocks do not depend on the workers.
+
+    Dealt like cards, since rows in order of frequency have ever fewer entries.
+    """
+    n_blocks = -(-len(rows) * n_components // _BLOCK_VALUES)
+    return [rows[i::n_blocks] for i in range(n_blocks)]
 
 
 def word_objectives(A: Array, XD: Array, gram: Gram, penalty: Penalty) -> Array:
     """``|x - D a|^2 - |x|^2 + lam Omega(a)`` of every word, shape (b,), float64."""
     loss = (A * (A @ gram.DD - 2 * XD)).sum(1)
     return loss + penalty.per_word(A)
+
+
+def _double(array: Array) -> Array:
+    return array.astype("float64") if isinstance(array, np.ndarray) else array.double()
+
+
+def _single(array: Array) -> Array:
+    return array.astype("float32") if isinstance(array, np.ndarray) else array.float()
 
 
 def _settled(new: Array, old: Array, tol: float) -> bool:

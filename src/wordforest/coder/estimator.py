@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from wordforest.coder.dictionary import CodeStats, update_dictionary
 from wordforest.coder.encode import encode
 from wordforest.coder.forest import Forest
+from wordforest.coder.objective import objective, row_squares
 from wordforest.coder.online import OnlineSettings, learn_online
-from wordforest.coder.penalties import ForestL2
-from wordforest.execution import Threads
+from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
+from wordforest.coder.start import random_atoms
+from wordforest.execution import Threads, available_cores
 
 Array = NDArray[Any]
 
@@ -30,14 +35,16 @@ def _canonical(X: Any) -> Any:
     return X
 
 
-class ForestCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Codes the rows of any matrix, sparse or dense, under the forest penalty.
 
     Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over dictionaries with columns in the unit ball; there is no 1/2
-    before the loss. ``forest`` (a Forest or a list of parents) takes the place of ``n_trees`` and ``branching``.
+    before the loss. ``forest`` (a Forest or a list of parents) takes the place of ``n_trees`` and ``branching``;
+    ``depth_weights`` gives a weight of the penalty for each depth; ``nonnegative`` keeps codes at or above zero.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``history_``, a list of steps;
-    ``objective_``; ``n_iter_``, passes over the rows.
+    ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for this
+    dictionary; ``n_iter_``, passes over the rows.
     """
 
     def __init__(
@@ -47,8 +54,10 @@ class ForestCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         lam: float = 0.1,
         *,
         forest: Forest | Sequence[int] | None = None,
-        epochs: int = 20,
-        tol: float = 1e-3,
+        depth_weights: Sequence[float] | None = None,
+        nonnegative: bool = False,
+        epochs: int = 100,
+        tol: float = 5e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -56,40 +65,79 @@ class ForestCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.branching = branching
         self.lam = lam
         self.forest = forest
+        self.depth_weights = depth_weights
+        self.nonnegative = nonnegative
         self.epochs = epochs
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> ForestCoder:
-        """Learn the dictionary from the rows of X (V, C)."""
-        self.fit_transform(X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ForestCoder:
+        """Learn the dictionary from the rows of X (V, C); a row of weight 2 counts like two rows."""
+        self.fit_transform(X, y, sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:  # noqa: ARG002 scikit-learn's signature
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:  # noqa: ARG002 scikit-learn's
         """Learn the dictionary and return the codes A (V, M)."""
         X = self._validated(X, reset=True)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         self.forest_ = self._forest()
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        settings = OnlineSettings(epochs=self.epochs, tol=self.tol, seed=seed)
-        learned = learn_online(X, self._penalty(), len(self.forest_), settings, executor=Threads(self.n_jobs))
+        settings = OnlineSettings(epochs=self.epochs, tol=self.tol, seed=self._seed())
+        learned = learn_online(
+            X, self._penalty(), len(self.forest_), settings, weights=weights, executor=self._executor()
+        )
+        for notice in learned.notices:
+            warnings.warn(notice, ConvergenceWarning, stacklevel=2)
         self.components_ = np.ascontiguousarray(learned.D.T)
         self.history_ = learned.history
         self.objective_ = learned.history[-1].objective
-        self.n_iter_ = learned.history[-1].epoch
+        self.dual_gap_ = learned.gap
+        self.n_iter_ = learned.history[-1].epoch - 1
+        self.__dict__.pop("_stats", None)
         return learned.A
 
+    def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
+        """Go on learning with more rows. What was learned before stays in sums of fixed size, not in rows."""
+        first = not hasattr(self, "components_")
+        X = self._validated(X, reset=first)
+        if first:
+            self.forest_ = self._forest()
+            self.components_ = random_atoms(X.shape[1], len(self.forest_), self._seed()).T.astype(X.dtype)
+        D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
+        codes = encode(X, D, self._penalty(), executor=self._executor())
+        seen = CodeStats(codes.A.T @ codes.A, np.asarray(X.T @ codes.A))
+        before: CodeStats | None = getattr(self, "_stats", None)
+        self._stats = seen if before is None else before + seen
+        D = update_dictionary(D, self._stats, D.T @ D, executor=self._executor())
+        self.components_ = np.ascontiguousarray(D.T)
+        self.dual_gap_ = codes.gap
+        return self
+
     def transform(self, X: Any) -> Array:
-        """Return the codes A (V, M) of the rows of X (V, C), solved to the end."""
+        """Return the codes A (V, M) of the rows of X (V, C).
+
+        Each row is certain to be within 1e-6 ``|x|^2`` of its best objective, in float64 within 1e-9.
+        """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
-        return np.asarray(encode(X, D, self._penalty(), executor=Threads(self.n_jobs)).A)
+        codes = encode(X, D, self._penalty(), executor=self._executor())
+        if not codes.converged:
+            warnings.warn(f"the worst relative gap is {codes.gap:.1e}", ConvergenceWarning, stacklevel=2)
+        return np.asarray(codes.A)
 
     def inverse_transform(self, A: Any) -> Array:
         """Return what codes A (V, M) stand for, ``A D'``, shape (V, C)."""
         check_is_fitted(self)
         return np.asarray(A @ self.components_)
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 scikit-learn's signature
+        """Return the share of ``|X|^2`` that the codes of X explain; 1 is all."""
+        A = self.transform(X)
+        X = self._validated(X, reset=False)
+        energy = float(row_squares(X).sum())
+        loss = objective(X, self.components_.T, A, NoPenalty())
+        return 1 - loss / energy if energy > 0 else 1.0
 
     @property
     def _n_features_out(self) -> int:
@@ -99,13 +147,22 @@ class ForestCoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float32, np.float64], reset=reset)
         return _canonical(X) if sparse.issparse(X) else X
 
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _executor(self) -> Threads:
+        """Return as many threads as ``n_jobs`` says: None and -1 mean all cores, -2 all but one, and so on."""
+        n = self.n_jobs
+        return Threads(max(1, available_cores() + 1 + n) if n is not None and n < 0 else n)
+
     def _forest(self) -> Forest:
         if self.forest is None:
             return Forest.complete(self.n_trees, self.branching)
         return self.forest if isinstance(self.forest, Forest) else Forest(self.forest)
 
     def _penalty(self) -> ForestL2:
-        return ForestL2(self.forest_, self.lam)
+        weights = None if self.depth_weights is None else depth_weights(self.forest_, self.depth_weights)
+        return ForestL2(self.forest_, self.lam, weights, self.nonnegative)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

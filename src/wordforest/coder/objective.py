@@ -22,7 +22,7 @@ def objective(X: Any, D: Array, A: Array, penalty: Penalty) -> float:
     total = 0.0
     for start in range(0, X.shape[0], _ROWS):
         x, a = X[start : start + _ROWS].astype(np.float64), A[start : start + _ROWS].astype(np.float64)
-        total += squared_sum(x) - 2 * float(np.vdot(x @ D, a)) + float(np.vdot(a @ DD, a))
+        total += float(row_squares(x).sum()) - 2 * float(np.vdot(x @ D, a)) + float(np.vdot(a @ DD, a))
         total += float(penalty.per_word(a).sum())
     return total
 
@@ -38,9 +38,21 @@ def entry_objective(X: Any, D: Array, A: Array, penalty: Penalty, tau: float) ->
     return total
 
 
-def squared_sum(X: Any) -> float:
-    """``|X|^2`` in float64 of a sparse or dense matrix."""
-    values = X.data if hasattr(X, "indptr") else np.asarray(X).ravel()
-    return float(
-        sum(np.square(part, dtype=np.float64).sum() for part in np.array_split(values, len(values) // 2**20 + 1))
-    )
+def row_squares(X: Any) -> Array:
+    """``|x_v|^2`` of every row of a sparse or dense matrix, shape (V,), float64."""
+    squares = np.zeros(X.shape[0])
+    with np.errstate(over="ignore"):  # infinity is for the caller to see
+        _fill_row_squares(X, squares)
+    return squares
+
+
+def _fill_row_squares(X: Any, squares: Array) -> None:
+    for start in range(0, X.shape[0], _ROWS):
+        rows = slice(start, start + _ROWS)
+        if hasattr(X, "indptr"):
+            ends = X.indptr[start : start + _ROWS + 1]
+            filled = np.flatnonzero(np.diff(ends))  # reduceat has no notion of an empty row
+            values = np.square(X.data[ends[0] : ends[-1]], dtype=np.float64)
+            squares[start + filled] = np.add.reduceat(values, ends[:-1][filled] - ends[0]) if len(filled) else 0
+        else:
+            squares[rows] = np.square(X[rows], dtype=np.float64).sum(axis=1)

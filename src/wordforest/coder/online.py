@@ -2,8 +2,8 @@
 
 A step codes a mini-batch of words with the current dictionary and then moves the dictionary. The statistics
 ``AA = A'A`` and ``XA = X'A`` always belong to the newest code of every word (a word not seen yet has code 0), so every
-step lowers one and the same objective: that of all words. Passes go on until a whole pass lowers it by less than a
-given share. A last pass codes all words to the end.
+step lowers one and the same objective: that of all words. Passes go on until the moves of the dictionary in a whole
+pass lower it by less than a given share. A last pass codes all words to the end, with a certificate.
 
 Which words, which order, which blocks: decided here from one seed. Blocks do not depend on the number of workers, each
 is computed by one thread, and sums run in block order, so neither do the bits of the result.
@@ -12,7 +12,7 @@ is computed by one thread, and sums run in block order, so neither do the bits o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from wordforest.coder import kernels
 from wordforest.coder.dictionary import CodeStats, update_dictionary
-from wordforest.coder.encode import EXACT_ITER, EXACT_TOL, Gram, Solver, admm, split_blocks, word_objectives
-from wordforest.coder.objective import squared_sum
+from wordforest.coder.encode import Gram, Solver, admm, solve_exactly, split_blocks, word_objectives
+from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.start import random_atoms
 from wordforest.errors import InputError
@@ -32,6 +32,10 @@ Array = NDArray[Any]
 
 _CONTEXT_RANGES = 16
 _SAMPLE = 61  # every so many entries tell how full the contexts are
+_MORE = 6  # times the iterations for words that a few iterations did not help
+_RISE = 1e-5  # share by which float32 sums may let the logged objective rise
+_SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
+_REVIVALS = 5  # passes that may bring dead atoms back
 
 
 @dataclass(frozen=True)
@@ -39,32 +43,64 @@ class Step:
     """Where learning stands after a step: objective over all words, share of non-zeros in their codes."""
 
     epoch: int
+    batch: int  # 0 is the last pass, which codes all words exactly
     words_seen: int
     objective: float
-    density: float
-    last: bool  # all words are coded exactly
+    gain: float  # by how much moving the dictionary lowered the objective
+    nonzeros: float
+
+    @property
+    def last(self) -> bool:
+        """Whether all words are coded exactly."""
+        return self.batch == 0
+
+
+@dataclass(eq=False)
+class State:
+    """All that learning needs to go on from a step to the same bits.
+
+    D (C, M), A (V, M), AA (M, M), XA (C, M), and ``losses`` (V,): ``|x_v - D a_v|^2`` when a word was last coded.
+    """
+
+    D: Array
+    A: Array
+    AA: Array
+    XA: Array
+    losses: Array
+    history: list[Step] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Dictionary D (C, M), codes A (V, M), the history, and whether the stopping rule was met."""
+    """Dictionary D (C, M), codes A (V, M), their worst gap, the history, and what a person should know.
+
+    ``gap`` bounds ``(objective - best objective) / |x|^2`` of every word for this dictionary; ``revived`` counts atoms
+    that no word used and that started anew; ``notices`` are sentences about what went wrong.
+    """
 
     D: Array
     A: Array
-    history: list[Step]
+    gap: float
     converged: bool
+    history: list[Step]
+    revived: int
+    notices: list[str]
 
 
 @dataclass(frozen=True)
 class OnlineSettings:
-    """How to learn. ``batches`` is the number of dictionary updates in a pass over the words."""
+    """How to learn. ``batches`` is the number of dictionary updates in a pass over the words, fewer if they are few."""
 
-    epochs: int = 20
-    tol: float = 1e-3  # stop when a pass lowers the objective by less than this share
+    epochs: int = 100
+    tol: float = 5e-3  # stop when moving the dictionary lowers the objective by less than this share in a pass
     batches: int = 8
     solver: Solver = admm
-    inner_iter: int = 10  # iterations on a batch; warm starts carry the rest into the next pass
+    inner_iter: int = 5  # iterations on a batch; warm starts carry the rest into the next pass
+    exact_tol: float | None = None  # relative duality gap of the last pass; None: by the type of X
     seed: int = 0
+
+
+OnStep = Callable[[Step, State], None]
 
 
 def learn_online(
@@ -74,107 +110,238 @@ def learn_online(
     settings: OnlineSettings | None = None,
     *,
     start: Array | None = None,
+    weights: Array | None = None,
+    resume: State | None = None,
     executor: Executor | None = None,
-    on_step: Callable[[Step], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> Learned:
     """Learn a dictionary with ``n_components`` atoms and the codes of all rows of X (V, C), CSR or dense.
 
-    ``start`` is the first dictionary, (C, M); random directions if it is left out. ``on_step`` is called after every
-    step.
+    ``start`` is the first dictionary, (C, M); random directions if it is left out. ``weights`` (V,) says how much each
+    row counts. ``on_step`` is called after every step with the state, which is good until the next one; ``resume``
+    goes on from such a state, to the same bits.
     """
     settings = settings or OnlineSettings()
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
-    D = random_atoms(X.shape[1], n_components, settings.seed) if start is None else start
-    learner = _Learner(X, penalty, np.array(D, dtype=X.dtype, order="C"), settings, executor or Threads())
+    learner = _Learner(X, penalty, settings, weights, executor or Threads())
     with one_blas_thread():
+        learner.begin(start, n_components) if resume is None else learner.go_on(resume)
         for step in learner.steps():
             if on_step:
-                on_step(step)
-    return Learned(learner.D, learner.A, learner.history, learner.converged)
+                on_step(step, learner.state)
+    state = learner.state
+    return Learned(state.D, state.A, learner.gap, learner.converged, state.history, learner.revived, learner.notices)
 
 
 class _Learner:
-    """The state of learning: D, A and the statistics that belong to A."""
+    """Takes steps; ``state`` is where it stands."""
 
-    def __init__(self, X: Any, penalty: Penalty, D: Array, settings: OnlineSettings, executor: Executor) -> None:
+    state: State
+    gram: Gram
+    cross: float  # <XA, D>
+    uses: Array  # words that use each atom, (M,)
+
+    def __init__(
+        self, X: Any, penalty: Penalty, settings: OnlineSettings, weights: Array | None, executor: Executor
+    ) -> None:
         self.X, self.penalty, self.settings, self.executor = X, penalty, settings, executor
-        V, M = X.shape[0], D.shape[1]
-        self.D = D
-        self.gram = Gram(self._products(D))
-        self.A = np.zeros((V, M), dtype=D.dtype)
-        self.AA = np.zeros((M, M))
-        self.XA = np.zeros_like(D)
-        self.penalties = np.zeros(V)  # lam Omega of every word's code
-        self.n_nonzero = 0
-        self.energy = squared_sum(X)
+        self.n_words = int(X.shape[0])
+        self.squares = row_squares(X)  # |x_v|^2, (V,)
+        bad = np.flatnonzero(~np.isfinite(self.squares))
+        if len(bad):
+            raise InputError(
+                f"row {bad[0]} of X holds NaN, infinity or values too large to square. Mend or scale the data."
+            )
+        self.weights = None if weights is None else np.asarray(weights, dtype=X.dtype)
+        self.energy = float(self._weighted(self.squares).sum())
+        self.penalties = np.zeros(self.n_words)  # lam Omega of every word's code
         self.ranges = _context_ranges(X)
-        self.history: list[Step] = []
-        self.converged = False
+        self.gap, self.converged = float("nan"), False
+        self.notices: list[str] = []
+        self.revived = 0
+
+    def begin(self, start: Array | None, n_components: int) -> None:
+        """Start from a dictionary and codes of zeros."""
+        D = random_atoms(self.X.shape[1], n_components, self.settings.seed) if start is None else start
+        D = np.array(D, dtype=self.X.dtype, order="C")
+        M = D.shape[1]
+        A = np.zeros((self.n_words, M), dtype=D.dtype)
+        self.state = State(D, A, np.zeros((M, M)), np.zeros_like(D), self.squares.copy())
+        self.uses = np.zeros(M, dtype=np.int64)
+        self._measure()
+
+    def go_on(self, state: State) -> None:
+        """Start from where an earlier learner stood."""
+        D, A, AA, XA, losses = map(np.array, (state.D, state.A, state.AA, state.XA, state.losses))
+        self.state = State(D, A, AA, XA, losses, list(state.history))
+        self.uses = np.count_nonzero(self._weighted(A), axis=0)
+        self._measure()
+        self.penalties = np.asarray(self.penalty.per_word(self.state.A))
 
     def steps(self) -> Iterator[Step]:
         """Take steps until the stopping rule is met, then code all words exactly; yield after each."""
-        before = self.energy  # the objective of all-zero codes
-        for epoch in range(1, self.settings.epochs + 1):
-            for rows in self._batches(epoch):
-                self._code(rows, tol=0.0, max_iter=self.settings.inner_iter)
-                self.D = update_dictionary(self.D, CodeStats(self.AA, self.XA), executor=self.executor)
-                self.gram = Gram(self._products(self.D))
-                yield self._record(epoch, len(rows), last=False)
-            now = self.history[-1].objective
-            if before - now <= self.settings.tol * now:
-                self.converged = True
+        history = self.state.history
+        epoch, done = (history[-1].epoch, history[-1].batch) if history else (1, 0)
+        while True:
+            for number, rows in enumerate(self._batches(epoch), start=1):
+                if number > done:
+                    yield self._step(epoch, number, rows)
+            done = 0
+            if self._settled(epoch) or epoch >= self.settings.epochs:
                 break
-            before = now
-        self._code(np.arange(self.X.shape[0]), tol=EXACT_TOL, max_iter=EXACT_ITER)
-        yield self._record(epoch + 1, self.X.shape[0], last=True)
+            epoch += 1
+        yield self._finish(epoch + 1)
+
+    def _settled(self, epoch: int) -> bool:
+        """Say whether the dictionary of the pass just ended hardly moved."""
+        steps = [step for step in self.state.history if step.epoch == epoch]
+        self.converged = sum(step.gain for step in steps) <= self.settings.tol * steps[-1].objective
+        revived = self._revive() if epoch <= _REVIVALS and epoch < self.settings.epochs else 0
+        return self.converged and not revived
+
+    def _step(self, epoch: int, number: int, rows: Array) -> Step:
+        state = self.state
+        change = self._code(rows)
+        before = self._loss()
+        list(self.executor.map(
+            lambda contexts: kernels.add_times_codes(self.X, rows, change, contexts, state.XA), self.ranges
+        ))  # fmt: skip
+        dead = self.uses == 0
+        state.AA[dead], state.AA[:, dead], state.XA[:, dead] = 0, 0, 0  # what rounding has left there
+        state.D = update_dictionary(state.D, CodeStats(state.AA, state.XA), self.gram.DD, executor=self.executor)
+        self._measure()
+        return self._record(epoch, number, len(rows), self._loss(), before - self._loss())
+
+    def _code(self, rows: Array) -> Array:
+        """Give words better codes under the current dictionary; return the weighted change, (len(rows), M)."""
+        state = self.state
+        blocks = split_blocks(rows, state.A.shape[1])
+        changes = np.empty((len(rows), state.A.shape[1]), dtype=state.A.dtype)
+        for i, (change, AA, cross, uses) in enumerate(self.executor.map(self._code_block, blocks)):
+            changes[i :: len(blocks)] = change  # blocks were dealt out like this
+            state.AA += AA
+            self.cross += cross
+            self.uses += uses
+        return changes
+
+    def _code_block(self, rows: Array) -> tuple[Array, Array, float, Array]:
+        """Give a block of words codes never worse than those they have; return the changes of A, AA, <XA, D>, uses."""
+        A = self.state.A
+        XD = kernels.times_dictionary(self.X, rows, self.state.D)  # (b, M)
+        old = A[rows]
+        warm = bool(old.any())  # else the first code: twice the iterations, from the solver's own start
+        new = self._solve(XD, old if warm else None, self.settings.inner_iter * (1 if warm else 2))
+        before, after = (word_objectives(codes, XD, self.gram, self.penalty) for codes in (old, new))
+        worse = ~(after <= before)
+        if worse.any():  # few iterations may not be enough to get below where a word was: more, or no change
+            more = self._solve(XD[worse], old[worse], self.settings.inner_iter * _MORE)
+            better = word_objectives(more, XD[worse], self.gram, self.penalty) <= before[worse]
+            new[worse] = np.where(better[:, None], more, old[worse])
+            after[worse] = word_objectives(new[worse], XD[worse], self.gram, self.penalty)
+        A[rows] = new
+        self.penalties[rows] = self.penalty.per_word(new)
+        self.state.losses[rows] = after - self.penalties[rows] + self.squares[rows]
+        weighted_new, weighted_old = self._weighted(new, rows), self._weighted(old, rows)
+        change = weighted_new - weighted_old
+        AA = weighted_new.T @ new - weighted_old.T @ old
+        uses = np.count_nonzero(weighted_new, axis=0) - np.count_nonzero(weighted_old, axis=0)
+        return change, AA, float(np.vdot(change, XD)), uses
+
+    def _solve(self, XD: Array, start: Array | None, max_iter: int) -> Array:
+        codes = self.settings.solver(XD, self.gram, self.penalty, start=start, tol=0.0, max_iter=max_iter)
+        return np.asarray(codes.A)
+
+    def _finish(self, epoch: int) -> Step:
+        """Code all words to the end."""
+        state = self.state
+
+        def solve(rows: Array) -> tuple[float, float, bool]:
+            XD = kernels.times_dictionary(self.X, rows, state.D)
+            codes = solve_exactly(
+                XD, self.squares[rows], self.gram, self.penalty, solver=self.settings.solver,
+                start=state.A[rows], tol=self.settings.exact_tol,
+            )  # fmt: skip
+            state.A[rows] = codes.A
+            self.penalties[rows] = self.penalty.per_word(codes.A)
+            loss = word_objectives(codes.A, XD, self.gram, self.penalty) - self.penalties[rows] + self.squares[rows]
+            return float(self._weighted(loss, rows).sum()), codes.gap, codes.converged
+
+        blocks = split_blocks(np.arange(self.n_words), state.A.shape[1])
+        losses, gaps, exact = zip(*self.executor.map(solve, blocks), strict=True)
+        self.gap = max(gaps)
+        if not all(exact):
+            self.notices.append(f"some codes are not exact yet: the worst relative duality gap is {self.gap:.1e}.")
+        if not state.A.any():
+            self.notices.append(
+                f"all codes are zero: lam = {self.penalty.lam:g} is too large for these data. Lower it."
+            )
+        if not self.converged:
+            self.notices.append(f"the objective still falls after {self.settings.epochs} passes. Allow more epochs.")
+        return self._record(epoch, 0, self.n_words, sum(losses), 0.0)
+
+    def _revive(self) -> int:
+        """Point atoms that no word uses at what the worst-coded words lack (Mairal et al. 2010); return how many."""
+        state = self.state
+        dead = np.flatnonzero(self.uses == 0)
+        losses = np.float32(state.losses) * (self._weighted(np.ones(self.n_words)) > 0)
+        losses, words = np.unique(losses, return_index=True)  # equal rows have, but for rounding, equal losses
+        worst = words[losses > 0][::-1][: len(dead)]
+        dead = dead[: len(worst)]
+        for atom, word in zip(dead, worst, strict=True):
+            x = self.X[[word]]
+            lacking = (x.toarray() if hasattr(x, "toarray") else x)[0] - state.D @ state.A[word]  # (C,)
+            size = float(np.linalg.norm(lacking))
+            if size > 0:
+                state.D[:, atom] = lacking / size
+        if len(dead):
+            self._measure()
+        self.revived += len(dead)
+        return len(dead)
+
+    @property
+    def _n_batches(self) -> int:
+        return max(1, min(self.settings.batches, self.n_words // _SMALLEST_BATCH))
 
     def _batches(self, epoch: int) -> list[Array]:
         """Split the words into the batches of a pass, at random; a batch is in row order."""
-        order = np.random.default_rng((self.settings.seed, epoch)).permutation(self.X.shape[0])
-        parts = np.array_split(order, min(self.settings.batches, len(order)))
-        return [np.sort(part) for part in parts]
+        order = np.random.default_rng((self.settings.seed, epoch)).permutation(self.n_words)
+        return [np.sort(part) for part in np.array_split(order, self._n_batches)]
 
-    def _code(self, rows: Array, tol: float, max_iter: int) -> None:
-        """Give words better codes under the current dictionary and bring the statistics up to date."""
-        blocks = split_blocks(rows, self.A.shape[1])
-        change = np.empty((len(rows), self.A.shape[1]), dtype=self.A.dtype)
-        done = 0
-        solved = self.executor.map(lambda block: self._solve(block, tol, max_iter), blocks)
-        for block, new in zip(blocks, solved, strict=True):
-            old = self.A[block]
-            change[done : done + len(block)] = new - old
-            done += len(block)
-            self.AA += new.T @ new - old.T @ old
-            self.n_nonzero += int(np.count_nonzero(new)) - int(np.count_nonzero(old))
-            self.penalties[block] = self.penalty.per_word(new)
-            self.A[block] = new
-        for _ in self.executor.map(
-            lambda contexts: kernels.add_times_codes(self.X, rows, change, contexts, self.XA), self.ranges
-        ):
-            pass
+    def _measure(self) -> None:
+        """Take the inner products of the dictionary with itself and with XA, over slices of contexts in their order."""
+        D, XA = self.state.D, self.state.XA
+        n = -(-len(D) // 4096)
+        parts = zip(np.array_split(D, n), np.array_split(XA, n), strict=True)
+        products = list(self.executor.map(
+            lambda part: (part[0].T @ part[0], float(np.einsum("cm,cm->", *part, dtype=np.float64))), parts
+        ))  # fmt: skip
+        self.gram = Gram(np.asarray(sum(DD for DD, _ in products)))
+        self.cross = sum(cross for _, cross in products)
 
-    def _solve(self, block: Array, tol: float, max_iter: int) -> Array:
-        """Return codes of a block of words that are never worse than the ones they have."""
-        XD = kernels.times_dictionary(self.X, block, self.D)  # (b, M)
-        old = self.A[block]
-        new = self.settings.solver(XD, self.gram, self.penalty, start=old, tol=tol, max_iter=max_iter).A
-        worse = word_objectives(new, XD, self.gram, self.penalty) > word_objectives(old, XD, self.gram, self.penalty)
-        new[worse] = old[worse]
-        return np.asarray(new)
+    def _loss(self) -> float:
+        """``|X - A D'|^2`` of all words, from the statistics."""
+        return self.energy - 2 * self.cross + float(np.vdot(self.state.AA, self.gram.DD))
 
-    def _products(self, D: Array) -> Array:
-        """Return ``D'D`` (M, M), summed over slices of contexts in their order."""
-        slices = np.array_split(D, -(-len(D) // 4096))
-        return np.asarray(sum(self.executor.map(lambda part: part.T @ part, slices)))
+    def _weighted(self, values: Array, rows: Array | slice = slice(None)) -> Array:
+        if self.weights is None:
+            return values
+        weights = self.weights[rows]
+        return np.asarray(values * (weights if values.ndim == 1 else weights[:, None]))
 
-    def _record(self, epoch: int, n_words: int, *, last: bool) -> Step:
-        cross = float(np.einsum("cm,cm->", self.XA, self.D, dtype=np.float64))
-        loss = self.energy - 2 * cross + float(np.vdot(self.AA, self.gram.DD))
-        seen = n_words + (self.history[-1].words_seen if self.history else 0)
-        density = float(self.n_nonzero / self.A.size)
-        step = Step(epoch, seen, loss + float(self.penalties.sum()), density, last)
-        self.history.append(step)
+    def _record(self, epoch: int, batch: int, n_words: int, loss: float, gain: float) -> Step:
+        state = self.state
+        objective = loss + float(self._weighted(self.penalties).sum())
+        if not np.isfinite(objective):
+            raise InputError(
+                "the objective is not finite: the values of X are too large. Scale the data, or use float64."
+            )
+        before = state.history[-1].objective if state.history else self.energy
+        if objective > before * (1 + _RISE) and not self.notices:
+            self.notices.append(f"the objective rose from {before:.8g} to {objective:.8g}. Try float64.")
+        seen = n_words + (state.history[-1].words_seen if state.history else 0)
+        step = Step(epoch, batch, seen, objective, gain, float(np.count_nonzero(state.A) / state.A.size))
+        state.history.append(step)
         return step
 
 

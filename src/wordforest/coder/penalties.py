@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordforest.coder import kernels
 from wordforest.coder.forest import Forest
@@ -32,26 +35,79 @@ class Penalty(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class ForestL2:
-    """The paper's penalty: ``Omega(a) = sum over nodes i of | a_i and all its descendants |_2``.
+P = TypeVar("P", bound=Penalty)
 
-    A node is non-zero only if its parent is.
+
+def with_lam(penalty: P, lam: float) -> P:
+    """Return the same penalty with another weight."""
+    changed: P = replace(cast(Any, penalty), lam=lam)
+    return changed
+
+
+def depth_weights(forest: Forest, by_depth: Sequence[float]) -> tuple[float, ...]:
+    """Return the weight of every node, given one for each depth, the roots' first.
+
+    >>> depth_weights(Forest([-1, 0, 0, -1]), (0.5, 1.0))
+    (0.5, 1.0, 1.0, 0.5)
     """
+    deepest = int(forest.depth.max())
+    if len(by_depth) <= deepest:
+        raise InputError(
+            f"{len(by_depth)} weights for the depths, but the forest has {deepest + 1} depths. Give one for each."
+        )
+    return tuple(float(by_depth[depth]) for depth in forest.depth)
+
+
+@dataclass(frozen=True)
+class _OverForest:
+    """What the penalties over a forest share: ``lam``, and a positive weight for each node (None: all 1)."""
 
     forest: Forest
     lam: float
+    weights: Sequence[float] | NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         _check_lam(self.lam)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _checked_weights(self.weights, self.forest))
+
+    @cached_property
+    def _per_node(self) -> Any:
+        return 1.0 if self.weights is None else np.array(self.weights)
+
+
+@dataclass(frozen=True)
+class ForestL2(_OverForest):
+    """The paper's penalty: ``Omega(a) = sum over nodes i of w_i | a_i and all its descendants |_2``.
+
+    A node is non-zero only if its parent is. ``nonnegative`` adds the constraint a >= 0: the value is infinite where
+    a code is negative.
+    """
+
+    nonnegative: bool = False
 
     def per_word(self, A: Array) -> Array:
         """Return ``lam * Omega(a_v)`` of every row, shape (V,), float64."""
-        return self.lam * kernels.forest_norms(A, self.forest)
+        values = self.lam * kernels.forest_norms(A, self.forest, self._per_node)
+        return _forbid_negative(values, A) if self.nonnegative else values
 
     def prox(self, A: Array, step: float) -> Array:
-        """Return the exact prox: block thresholding of every group, leaves before roots."""
-        return kernels.forest_prox(A, self.forest, step * self.lam)
+        """Return the exact prox: block thresholding of every group, leaves before roots, negatives cut before all."""
+        A = namespace(A).clip(A, 0, None) if self.nonnegative else A
+        return kernels.forest_prox(A, self.forest, step * self.lam * self._per_node)
+
+
+@dataclass(frozen=True)
+class ForestLInf(_OverForest):
+    """``Omega(a) = sum over nodes i of w_i max | a_i and all its descendants |`` (Jenatton et al. 2011)."""
+
+    def per_word(self, A: Array) -> Array:
+        """Return ``lam * Omega(a_v)`` of every row, shape (V,), float64."""
+        return self.lam * kernels.forest_max_norms(A, self.forest, self._per_node)
+
+    def prox(self, A: Array, step: float) -> Array:
+        """Return the exact prox: the largest magnitudes of every group cut to one level, leaves before roots."""
+        return kernels.forest_max_prox(A, self.forest, step * self.lam * self._per_node)
 
 
 @dataclass(frozen=True)
@@ -84,9 +140,7 @@ class NonNegativeL1:
 
     def per_word(self, A: Array) -> Array:
         """Return ``lam * sum a_v`` of every row, shape (V,), float64; infinity for a row with a negative entry."""
-        sums = self.lam * _wide(A).sum(1)
-        sums[(A < 0).any(1)] = np.inf
-        return sums
+        return _forbid_negative(self.lam * _wide(A).sum(1), A)
 
     def prox(self, A: Array, step: float) -> Array:
         """Return ``max(A - step * lam, 0)``."""
@@ -110,6 +164,23 @@ class NoPenalty:
 
 def _wide(A: Array) -> Array:
     return A.astype(np.float64) if isinstance(A, np.ndarray) else A.double()
+
+
+def _forbid_negative(values: Array, A: Array) -> Array:
+    values[(A < 0).any(1)] = np.inf
+    return values
+
+
+def _checked_weights(weights: Sequence[float] | NDArray[Any], forest: Forest) -> tuple[float, ...]:
+    if np.shape(weights) != (len(forest),):
+        raise InputError(
+            f"weights of shape {np.shape(weights)}, but the forest has {len(forest)} nodes. "
+            "Give one number for each node; depth_weights() makes them from one for each depth."
+        )
+    for i, weight in enumerate(weights):
+        if not (np.isfinite(weight) and weight > 0):
+            raise InputError(f"weights[{i}] = {weight}, but the weight of a node must be a finite number > 0.")
+    return tuple(float(weight) for weight in weights)
 
 
 def _check_lam(lam: float) -> None:

@@ -1,22 +1,43 @@
 """The only room that opens result files: RUN and COUNTS folders, and the vector formats of other tools."""
 
+from wordforest.store.checkpoint import (
+    STATE_TENSORS,
+    begin_checkpoint,
+    checkpoint_settings,
+    counts_checkpoint,
+    drop_empty_checkpoint,
+    has_checkpoint,
+    load_state,
+    remove_checkpoint,
+    save_state,
+)
 from wordforest.store.counts import is_counts_folder, load_counts, save_counts
 from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
 from wordforest.store.formats import read_vectors, write_vectors
-from wordforest.store.run import Run, is_run_folder, load_run, prepare_folder, save_run
+from wordforest.store.run import Run, is_run_folder, load_run, prepare_folder, remove_results, save_run
 
 __all__ = [
+    "STATE_TENSORS",
     "Run",
+    "begin_checkpoint",
+    "checkpoint_settings",
+    "counts_checkpoint",
+    "drop_empty_checkpoint",
+    "has_checkpoint",
     "is_counts_folder",
     "is_run_folder",
     "load_counts",
     "load_run",
+    "load_state",
     "prepare_folder",
     "read_json",
     "read_vectors",
+    "remove_checkpoint",
+    "remove_results",
     "replace_file",
     "save_counts",
     "save_run",
+    "save_state",
     "write_figure",
     "write_json",
     "write_text",

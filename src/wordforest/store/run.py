@@ -127,13 +127,23 @@ def prepare_folder(folder: Path, *, force: bool) -> None:
     if not any(folder.iterdir()):
         return
     if not force:
-        raise InputError(f"{folder} already exists; add --force to replace it or choose another --out.")
-    known = [folder / name for name in {*RUN_FILES, *COUNTS_FILES}]
-    for path in [*known, *folder.glob(TEMPORARY), folder / CHECKPOINT]:
+        begun = (folder / CHECKPOINT).is_dir() and not is_run_folder(folder)
+        go_on = "add --resume to go on with it, " if begun else ""
+        raise InputError(f"{folder} already exists; {go_on}add --force to replace it or choose another --out.")
+    remove_results(folder)
+    checkpoint = folder / CHECKPOINT
+    if checkpoint.is_symlink() or checkpoint.is_file():
+        checkpoint.unlink()
+    elif checkpoint.is_dir():
+        shutil.rmtree(checkpoint)
+
+
+def remove_results(folder: Path) -> None:
+    """Remove what runs and counts leave in a folder, codes first, and nothing else; a checkpoint stays."""
+    known = [folder / name for name in ("codes.safetensors", *RUN_FILES, *COUNTS_FILES)]
+    for path in [*known, *folder.glob(TEMPORARY)]:
         if path.is_file() or path.is_symlink():
             path.unlink()
-    if (folder / CHECKPOINT).is_dir():
-        shutil.rmtree(folder / CHECKPOINT)
 
 
 def write_history(path: Path, history: list[dict[str, Any]]) -> None:

@@ -19,12 +19,20 @@ AnyCSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 _CSR_NAMES = ("data", "indices", "indptr", "shape")
 
 
-def write_tensors(path: Path, tensors: Tensors) -> None:
-    """Write named arrays."""
+def write_tensors(path: Path, tensors: Tensors, metadata: dict[str, str] | None = None) -> None:
+    """Write named arrays, and strings beside them."""
     from safetensors.numpy import save_file
 
     with replace_file(path) as temporary:
-        save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, temporary)
+        save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, temporary, metadata)
+
+
+def read_metadata(path: Path) -> dict[str, str]:
+    """Return the strings beside the arrays of a file."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        return dict(file.metadata() or {})
 
 
 def read_tensors(path: Path, names: Sequence[str]) -> Tensors:

@@ -15,30 +15,57 @@ from wordforest.coder.kernels import arrays
 from wordforest.coder.kernels.arrays import namespace
 
 Array = Any  # a NumPy array or a PyTorch tensor
+PerNode = Any  # one number for all nodes, or an array of shape (M,)
 
-__all__ = ["add_times_codes", "forest_norms", "forest_prox", "namespace", "times_dictionary"]
+__all__ = [
+    "add_times_codes", "forest_max_norms", "forest_max_prox", "forest_norms", "forest_prox", "namespace",
+    "times_dictionary",
+]  # fmt: skip
 
 
-def forest_prox(A: Array, forest: Forest, threshold: float) -> Array:
-    """Return the prox of ``threshold * sum_i |a_group(i)|_2`` for every row of A, shape (V, M)."""
+def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
+    """Return the prox of ``sum_i thresholds_i |a_group(i)|_2`` for every row of A, shape (V, M)."""
     if not isinstance(A, np.ndarray):
-        return arrays.forest_prox(A, forest, threshold)
+        return arrays.forest_prox(A, forest, thresholds)
     from wordforest.coder.kernels import compiled
 
     A = np.ascontiguousarray(A)
     out = np.empty_like(A)
-    compiled.forest_prox(A, forest.parent, A.dtype.type(threshold), out)
+    compiled.forest_prox(A, forest.parent, forest.end, _per_node(thresholds, forest, A.dtype), out)
     return out
 
 
-def forest_norms(A: Array, forest: Forest) -> Array:
-    """Return ``sum_i |a_v,group(i)|_2`` of every row, shape (V,), float64."""
+def forest_norms(A: Array, forest: Forest, weights: PerNode = 1.0) -> Array:
+    """Return ``sum_i w_i |a_v,group(i)|_2`` of every row, shape (V,), float64."""
     if not isinstance(A, np.ndarray):
-        return arrays.forest_norms(A, forest)
+        return arrays.forest_norms(A, forest, weights)
     from wordforest.coder.kernels import compiled
 
     out = np.empty(len(A))
-    compiled.forest_norms(np.ascontiguousarray(A), forest.parent, out)
+    compiled.forest_norms(np.ascontiguousarray(A), forest.parent, _per_node(weights, forest, out.dtype), out)
+    return out
+
+
+def forest_max_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
+    """Return the prox of ``sum_i thresholds_i max |a_group(i)|`` for every row of A, shape (V, M)."""
+    if not isinstance(A, np.ndarray):
+        return arrays.forest_max_prox(A, forest, thresholds)
+    from wordforest.coder.kernels import compiled
+
+    A = np.ascontiguousarray(A)
+    out = np.empty_like(A)
+    compiled.forest_max_prox(A, forest.end, _per_node(thresholds, forest, A.dtype), out)
+    return out
+
+
+def forest_max_norms(A: Array, forest: Forest, weights: PerNode = 1.0) -> Array:
+    """Return ``sum_i w_i max |a_v,group(i)|`` of every row, shape (V,), float64."""
+    if not isinstance(A, np.ndarray):
+        return arrays.forest_max_norms(A, forest, weights)
+    from wordforest.coder.kernels import compiled
+
+    out = np.empty(len(A))
+    compiled.forest_max_norms(np.ascontiguousarray(A), forest.parent, _per_node(weights, forest, out.dtype), out)
     return out
 
 
@@ -61,3 +88,9 @@ def add_times_codes(X: Any, rows: Array, A: Array, contexts: tuple[int, int], ou
     from wordforest.coder.kernels import compiled
 
     compiled.add_times_codes(X.data, X.indices, X.indptr, rows, A, contexts[0], contexts[1], out)
+
+
+def _per_node(values: PerNode, forest: Forest, dtype: Any) -> Array:
+    out = np.empty(len(forest), dtype=dtype)
+    out[:] = values
+    return out

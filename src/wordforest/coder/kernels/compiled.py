@@ -13,63 +13,99 @@ Array = NDArray[Any]
 Index = NDArray[Any]
 
 
-_LANES = 32  # words that go through the forest side by side, in vector registers
+_LANES = 64  # words that go through the forest side by side, in vector registers
 
 
 @kernel
-def forest_prox(A: Array, parent: Index, threshold: float, out: Array) -> None:
-    """Write the prox of the forest penalty of every row of A, shape (b, M), into ``out``; linear in M.
+def forest_prox(A: Array, parent: Index, end: Index, thresholds: Array, out: Array) -> None:
+    """Write the prox of the l2 forest penalty of every row of A, shape (b, M), into ``out``; linear in M.
 
     Going up, the squared norm of a node's group is known from its children's, shrunk; going down, a node's factor is
-    its own times its parent's.
+    its own times its parent's. The last tile overlaps the one before, since loops of fixed length are fastest.
     """
     n_rows, M = A.shape
-    tile = np.zeros((M, _LANES), dtype=A.dtype)
-    energy = np.zeros((M + 1, _LANES), dtype=A.dtype)  # squared norms of the groups; the last row is above all roots
-    factor = np.zeros((M, _LANES), dtype=A.dtype)
+    if n_rows < _LANES:
+        padded = np.zeros((_LANES, M), dtype=A.dtype)
+        padded[:n_rows] = A
+        forest_prox(padded, parent, end, thresholds, padded)
+        out[:] = padded[:n_rows]
+        return
+    tile = np.empty((M, _LANES), dtype=A.dtype)
+    factor = np.empty((M + 1, _LANES), dtype=A.dtype)  # the last row is above all roots
     for start in range(0, n_rows, _LANES):
-        rows = A[start : start + _LANES]
-        for k in range(len(rows)):
-            for i in range(M):
-                tile[i, k] = rows[k, i]
-        for i in range(M):
-            _square(tile[i], energy[i])
-        for i in range(M - 1, -1, -1):
-            _shrink(energy[i], threshold, factor[i], energy[parent[i] if parent[i] >= 0 else M])
-        for i in range(M):
-            if parent[i] >= 0:
-                _multiply(factor[i], factor[parent[i]])
-        for k in range(len(rows)):
-            for i in range(M):
-                out[start + k, i] = tile[i, k] * factor[i, k]
+        first = min(start, n_rows - _LANES)
+        _load(A[first : first + _LANES], tile)
+        _shrink_groups(tile, parent, end, thresholds, factor)
+        _store(tile, out[first : first + _LANES])
 
 
 @kernel
-def _square(a: Array, energy: Array) -> None:
+def _shrink_groups(tile: Array, parent: Index, end: Index, thresholds: Array, factor: Array) -> None:
+    """Put the prox of a tile (M, lanes) in its place; ``factor`` (M + 1, lanes) is room to work in."""
+    M = len(tile)
+    factor[:] = 0  # squared norms of what is left of the children, until a node's turn comes
+    for i in range(M - 1, -1, -1):
+        above = factor[parent[i] if parent[i] >= 0 else M]
+        if end[i] == i + 1:
+            _shrink_leaf(tile[i], thresholds[i], above)
+        else:
+            _shrink_inner(tile[i], thresholds[i], factor[i], above)
+    factor[M] = 1
+    for i in range(M):
+        above = factor[parent[i] if parent[i] >= 0 else M]
+        if end[i] == i + 1:
+            _multiply(tile[i], above)
+        else:
+            _multiply(factor[i], above)
+            _multiply(tile[i], factor[i])
+
+
+@kernel
+def _load(rows: Array, tile: Array) -> None:
+    for i in range(len(tile)):
+        lanes = tile[i]
+        for k in range(_LANES):
+            lanes[k] = rows[k, i]
+
+
+@kernel
+def _store(tile: Array, rows: Array) -> None:
+    for i in range(len(tile)):
+        lanes = tile[i]
+        for k in range(_LANES):
+            rows[k, i] = lanes[k]
+
+
+@kernel
+def _shrink_leaf(a: Array, threshold: float, above: Array) -> None:
+    """Soft thresholding in place, no root and no division; the squares of what is left go to the parent."""
     for k in range(_LANES):
-        energy[k] = a[k] * a[k]
+        cut = a[k] if a[k] < threshold else threshold
+        cut = cut if cut > -threshold else -threshold
+        a[k] -= cut
+        above[k] += a[k] * a[k]
 
 
 @kernel
-def _shrink(energy: Array, threshold: float, factor: Array, above: Array) -> None:
-    """Find the factor of one node's group from its squared norm and hand what is left to its parent's."""
-    one, zero = energy.dtype.type(1), energy.dtype.type(0)
+def _shrink_inner(a: Array, threshold: float, factor: Array, above: Array) -> None:
+    """Turn the squared norms of a node's children into the factor of its group; what is left goes to its parent."""
+    zero = a.dtype.type(0)
     for k in range(_LANES):
-        size = np.sqrt(energy[k])
-        left = one - threshold / size if size > threshold else zero
-        factor[k] = left
-        above[k] += energy[k] * left * left
+        size = np.sqrt(factor[k] + a[k] * a[k])
+        left = size - threshold if size > threshold else zero
+        factor[k] = left / size if left > zero else zero
+        above[k] += left * left
 
 
 @kernel
-def _multiply(factor: Array, above: Array) -> None:
+def _multiply(a: Array, factor: Array) -> None:
     for k in range(_LANES):
-        factor[k] *= above[k]
+        a[k] *= factor[k]
 
 
 @kernel
-def forest_norms(A: Array, parent: Index, out: Array) -> None:
-    """Write the sum of the group norms of every row into ``out``, shape (b,), in float64."""
+def forest_norms(A: Array, parent: Index, weights: Array, out: Array) -> None:
+    """Write the weighted sum of the l2 norms of all groups of every row into ``out``, shape (b,), in float64."""
     n_rows, M = A.shape
     energy = np.empty(M, dtype=np.float64)
     for v in range(n_rows):
@@ -77,9 +113,64 @@ def forest_norms(A: Array, parent: Index, out: Array) -> None:
             energy[i] = np.float64(A[v, i]) * np.float64(A[v, i])
         out[v] = 0.0
         for i in range(M - 1, -1, -1):
-            out[v] += np.sqrt(energy[i])
+            out[v] += weights[i] * np.sqrt(energy[i])
             if parent[i] >= 0:
                 energy[parent[i]] += energy[i]
+
+
+@kernel
+def forest_max_prox(A: Array, end: Index, thresholds: Array, out: Array) -> None:
+    """Write the prox of the l-infinity forest penalty of every row of A, shape (b, M), into ``out``."""
+    n_rows, M = A.shape
+    for v in range(n_rows):
+        a = out[v]
+        for i in range(M - 1, -1, -1):
+            if end[i] == i + 1:
+                a[i] = A[v, i] - max(min(A[v, i], thresholds[i]), -thresholds[i])
+            else:
+                a[i] = A[v, i]
+                _cut_largest(a[i : end[i]], thresholds[i])
+
+
+@kernel
+def _cut_largest(block: Array, threshold: float) -> None:
+    """Clip a block in place at the level where ``threshold`` is cut off in all, found as in Michelot (1986)."""
+    total = 0.0
+    for x in block:
+        total += abs(x)
+    if total <= threshold:
+        block[:] = 0
+        return
+    count = len(block)  # values above the level, were it this one
+    level = (total - threshold) / count
+    while True:
+        total, above = 0.0, 0
+        for x in block:
+            if abs(x) > level:
+                total += abs(x)
+                above += 1
+        if above == 0 or above >= count:
+            break
+        count, level = above, (total - threshold) / above
+    bound = block.dtype.type(level)
+    for k in range(len(block)):
+        if abs(block[k]) > bound:
+            block[k] = bound if block[k] > 0 else -bound
+
+
+@kernel
+def forest_max_norms(A: Array, parent: Index, weights: Array, out: Array) -> None:
+    """Write the weighted sum of the largest magnitudes of all groups of every row into ``out``, shape (b,)."""
+    n_rows, M = A.shape
+    largest = np.empty(M, dtype=np.float64)
+    for v in range(n_rows):
+        for i in range(M):
+            largest[i] = abs(A[v, i])
+        out[v] = 0.0
+        for i in range(M - 1, -1, -1):
+            out[v] += weights[i] * largest[i]
+            if parent[i] >= 0:
+                largest[parent[i]] = max(largest[parent[i]], largest[i])
 
 
 @kernel

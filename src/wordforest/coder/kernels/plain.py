@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from wordforest.coder.forest import Forest
 
 Array = NDArray[Any]
+PerNode = float | Array  # one number for all nodes, or shape (M,)
 
 
 def shrink(block: Array, threshold: float) -> Array:
@@ -18,20 +20,44 @@ def shrink(block: Array, threshold: float) -> Array:
     return block * (1 - threshold / size) if size > threshold else np.zeros_like(block)
 
 
-def forest_prox(A: Array, forest: Forest, threshold: float) -> Array:
-    """Prox of ``threshold * sum_i |a_group(i)|_2`` for every row of A, shape (V, M)."""
+def cut_largest(block: Array, threshold: float) -> Array:
+    """Prox of ``threshold * max |block|``: magnitudes are cut to the level where ``threshold`` is cut off in all."""
+    falling = np.sort(abs(block))[::-1]
+    levels = (np.cumsum(falling) - threshold) / np.arange(1, len(block) + 1)  # if only the k largest are cut
+    level = max(0.0, levels.max())
+    return np.asarray(np.clip(block, -level, level))
+
+
+def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
+    """Prox of ``sum_i thresholds_i |a_group(i)|_2`` for every row of A, shape (V, M)."""
+    return _leaves_first(shrink, A, forest, thresholds)
+
+
+def forest_max_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
+    """Prox of ``sum_i thresholds_i max |a_group(i)|`` for every row of A, shape (V, M)."""
+    return _leaves_first(cut_largest, A, forest, thresholds)
+
+
+def _leaves_first(node_prox: Callable[[Array, float], Array], A: Array, forest: Forest, thresholds: PerNode) -> Array:
+    t = np.broadcast_to(thresholds, len(forest))
     B = A.copy()
     for a in B:
         for i in reversed(range(len(forest))):  # leaves before roots, else this is not the prox
             group = slice(i, forest.end[i])
-            a[group] = shrink(a[group], threshold)
+            a[group] = node_prox(a[group], t[i])
     return B
 
 
-def forest_norms(A: Array, forest: Forest) -> Array:
-    """``sum_i |a_v,group(i)|_2`` of every row, shape (V,), float64."""
-    wide = A.astype(np.float64)
-    return np.asarray(np.sum([np.linalg.norm(wide[:, i:end], axis=1) for i, end in enumerate(forest.end)], axis=0))
+def forest_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
+    """``sum_i w_i |a_v,group(i)|_2`` of every row, shape (V,), float64."""
+    wide, w = A.astype(np.float64), np.broadcast_to(weights, len(forest))
+    return np.asarray(sum(w[i] * np.linalg.norm(wide[:, i:end], axis=1) for i, end in enumerate(forest.end)))
+
+
+def forest_max_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
+    """``sum_i w_i max |a_v,group(i)|`` of every row, shape (V,), float64."""
+    wide, w = A.astype(np.float64), np.broadcast_to(weights, len(forest))
+    return np.asarray(sum(w[i] * abs(wide[:, i:end]).max(1) for i, end in enumerate(forest.end)))
 
 
 def times_dictionary(X: Any, rows: Array, D: Array) -> Array:

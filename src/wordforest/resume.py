@@ -1,0 +1,98 @@
+"""When to write a checkpoint, and going on from one.
+
+A checkpoint is written only when it costs less than two percent of the work it saves, so short runs write none; after a
+crash they begin again and end with the same bits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from wordforest import store
+from wordforest.coder.online import State, Step
+from wordforest.counts import Counts
+from wordforest.errors import InputError
+from wordforest.text import Vocabulary
+
+_SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
+_BYTES_PER_SECOND = 4e8  # a careful guess until a first checkpoint was written
+
+
+class Checkpoint:
+    """The checkpoint of one run; without a folder it does nothing."""
+
+    def __init__(self, folder: Path | None, settings: dict[str, Any], *, resume: bool) -> None:
+        self._folder = folder
+        self._last = time.monotonic()
+        self._seconds_per_byte = 1 / _BYTES_PER_SECOND
+        if folder is None:
+            return
+        if resume and store.has_checkpoint(folder):
+            _check_same(folder, settings)
+        else:
+            store.begin_checkpoint(folder, settings)
+
+    def counts(self) -> tuple[Counts, dict[str, Any]] | None:
+        """Return the counts that an earlier try finished, if it kept them."""
+        place = self._folder and store.counts_checkpoint(self._folder)
+        if not place or not store.is_counts_folder(place):
+            return None
+        words, totals, matrix, config = store.load_counts(place)
+        return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config
+
+    def keep_counts(self, counts: Counts, config: dict[str, Any]) -> None:
+        """Write counts, if counting took long."""
+        if self._folder and self._pays(counts.matrix.nnz * 8):
+            parts = (counts.vocabulary.words, counts.vocabulary.counts, counts.matrix, config)
+            place = store.counts_checkpoint(self._folder)
+            self._timed(lambda: store.save_counts(place, *parts), counts.matrix.nnz * 8)
+
+    def learning(self) -> tuple[State | None, list[dict[str, Any]]]:
+        """Return where learning stood and its history, if an earlier try wrote it."""
+        found = store.load_state(self._folder) if self._folder else None
+        if found is None:
+            return None, []
+        tensors, history = found
+        steps = [Step(**{name: row[name] for name in Step.__dataclass_fields__}) for row in history]
+        return State(**tensors, history=steps), history
+
+    def keep_learning(self, state: State, history: list[dict[str, Any]]) -> None:
+        """Write where learning stands, if it went on for long since the last time."""
+        tensors = {name: getattr(state, name) for name in store.STATE_TENSORS}
+        size = sum(tensor.nbytes for tensor in tensors.values())
+        folder = self._folder
+        if folder and self._pays(size):
+            self._timed(lambda: store.save_state(folder, tensors, history), size)
+
+    def remove(self) -> None:
+        """Remove the checkpoint: the run is complete."""
+        if self._folder:
+            store.remove_checkpoint(self._folder)
+
+    def _pays(self, size: int) -> bool:
+        return size * self._seconds_per_byte <= _SHARE * (time.monotonic() - self._last)
+
+    def _timed(self, write: Callable[[], None], size: int) -> None:
+        started = time.monotonic()
+        write()
+        self._last = time.monotonic()
+        self._seconds_per_byte = (self._last - started) / size
+
+
+def history_row(step: Step, seconds: float) -> dict[str, Any]:
+    """Return a step as a line of history.jsonl."""
+    return {"seconds": round(seconds, 3), **asdict(step)}
+
+
+def _check_same(folder: Path, settings: dict[str, Any]) -> None:
+    begun = store.checkpoint_settings(folder)
+    for name in settings.keys() | begun.keys():
+        if settings.get(name) != begun.get(name):
+            raise InputError(
+                f"{folder} was begun with {name} = {begun.get(name)}, but now it is {settings.get(name)}. "
+                "Use the same settings to go on, or --force to begin again."
+            )

@@ -1,0 +1,114 @@
+"""Frozen settings of counting and training, checked when they are made. The defaults are the paper's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from wordforest.coder.forest import Forest
+from wordforest.coder.penalties import ForestL2
+from wordforest.errors import InputError
+from wordforest.text import TextRules
+from wordforest.text.reader import Errors
+from wordforest.text.tokenizer import Tokenizer
+
+Measure = Literal["pmi", "ppmi", "sppmi"]
+
+
+@dataclass(frozen=True)
+class CountSettings:
+    """How a corpus is counted; the defaults are the paper's."""
+
+    window: int = 5
+    min_count: int = 10
+    max_vocab: int | None = None
+    tokenizer: Tokenizer = "words"
+    lowercase: bool = True
+    numbers: bool = True
+    errors: Errors = "strict"
+
+    def __post_init__(self) -> None:
+        at_least("window", self.window, 1)
+        at_least("min_count", self.min_count, 1)
+        at_least("max_vocab", 1 if self.max_vocab is None else self.max_vocab, 1)
+        _one_of("tokenizer", self.tokenizer, ("words", "whitespace"))
+        _one_of("errors", self.errors, ("strict", "replace"))
+
+    @property
+    def rules(self) -> TextRules:
+        """The part that concerns words."""
+        return TextRules(self.tokenizer, self.lowercase, self.numbers, self.errors)
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How vectors are learned from counts; the defaults are the paper's."""
+
+    n_trees: int = 4
+    branching: tuple[int, ...] = (3, 3)
+    lam: float | Literal["auto"] = 0.1  # auto: chosen so that about ``density`` of all codes are not zero
+    density: float = 0.5
+    measure: Measure = "pmi"
+    smoothing: float = 1.0
+    shift: float = 0.0
+    epochs: int = 100
+    tol: float = 5e-3
+    dtype: Literal["float32", "float64"] = "float32"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _one_of("measure", self.measure, ("pmi", "ppmi", "sppmi"))
+        _one_of("dtype", self.dtype, ("float32", "float64"))
+        at_least("epochs", self.epochs, 1)
+        at_least("tol", self.tol, 0)
+        at_least("seed", self.seed, 0)
+        at_least("smoothing", self.smoothing, 0)
+        at_least("shift", self.shift, 0)
+        if self.shift and self.measure != "sppmi":
+            raise InputError(
+                f"shift = {self.shift} has no effect on {self.measure}. Use the measure sppmi, or no shift."
+            )
+        if not 0 < self.density < 1:
+            raise InputError(f"density = {self.density}, but a share of non-zeros lies between 0 and 1.")
+        _ = self.penalty
+
+    @property
+    def forest(self) -> Forest:
+        """The forest over the dimensions."""
+        return Forest.complete(self.n_trees, self.branching)
+
+    @property
+    def penalty(self) -> ForestL2:
+        """The penalty; where lam is to be found, with a lam to start from."""
+        if isinstance(self.lam, str):
+            _one_of("lam", self.lam, ("auto",))
+        return ForestL2(self.forest, 1.0 if isinstance(self.lam, str) else self.lam)
+
+
+def split_settings(settings: dict[str, Any]) -> tuple[CountSettings, TrainSettings]:
+    """Give each setting to the part it belongs to; refuse what belongs to none."""
+    counting, training = CountSettings.__dataclass_fields__, TrainSettings.__dataclass_fields__
+    check_known(settings, [*counting, *training])
+    return (
+        CountSettings(**{name: value for name, value in settings.items() if name in counting}),
+        TrainSettings(**{name: value for name, value in settings.items() if name in training}),
+    )
+
+
+def check_known(settings: dict[str, Any], known: list[str]) -> None:
+    """Refuse names that are no settings."""
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        raise InputError(f"unknown setting {', '.join(unknown)}. Settings are: {', '.join(known)}.")
+
+
+def at_least(name: str, value: float, least: float) -> None:
+    """Refuse a number that is too small or not finite."""
+    if not least <= value < math.inf:
+        raise InputError(f"{name} = {value}, but it must be a finite number, at least {least}.")
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InputError(f"{name} = {value!r}, but it must be one of {', '.join(allowed)}.")

@@ -1,0 +1,61 @@
+"""``checkpoint/`` inside a RUN folder: what ``--resume`` needs. Each file is whole or absent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from wordforest.store.files import read_json, write_json
+from wordforest.store.run import CHECKPOINT
+from wordforest.store.tensors import Tensors, read_metadata, read_tensors, write_tensors
+
+STATE_TENSORS = ("D", "A", "AA", "XA", "losses")
+
+
+def has_checkpoint(folder: Path) -> bool:
+    """Return whether a run was begun in a folder and not finished."""
+    return (folder / CHECKPOINT / "settings.json").is_file()
+
+
+def begin_checkpoint(folder: Path, settings: dict[str, Any]) -> None:
+    """Note what a run was begun with; a checkpoint of an earlier run goes away."""
+    remove_checkpoint(folder)
+    (folder / CHECKPOINT).mkdir(parents=True)
+    write_json(folder / CHECKPOINT / "settings.json", settings)
+
+
+def checkpoint_settings(folder: Path) -> dict[str, Any]:
+    """Return what the run was begun with."""
+    return read_json(folder / CHECKPOINT / "settings.json")
+
+
+def counts_checkpoint(folder: Path) -> Path:
+    """Return the place of the counts inside a checkpoint."""
+    return folder / CHECKPOINT / "counts"
+
+
+def save_state(folder: Path, tensors: Tensors, history: list[dict[str, Any]]) -> None:
+    """Write the state of learning in place of the one before."""
+    write_tensors(folder / CHECKPOINT / "state.safetensors", tensors, {"history": json.dumps(history)})
+
+
+def load_state(folder: Path) -> tuple[Tensors, list[dict[str, Any]]] | None:
+    """Return the last state of learning, or None if none was written."""
+    path = folder / CHECKPOINT / "state.safetensors"
+    if not path.is_file():
+        return None
+    return read_tensors(path, STATE_TENSORS), json.loads(read_metadata(path)["history"])
+
+
+def drop_empty_checkpoint(folder: Path) -> None:
+    """Remove a checkpoint from which nothing could go on."""
+    if has_checkpoint(folder) and len(list((folder / CHECKPOINT).iterdir())) == 1:
+        remove_checkpoint(folder)
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """Remove the checkpoint, if there is one."""
+    if (folder / CHECKPOINT).is_dir():
+        shutil.rmtree(folder / CHECKPOINT)
