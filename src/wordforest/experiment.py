@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest import store
@@ -62,7 +63,9 @@ def train(
         counts, count_config = checkpoint.counts() or _load_or_count(names, count_settings, executor, folder, report)
         if not store.is_counts_folder(Path(names[0])):
             checkpoint.keep_counts(counts, count_config)
-        run = _learn(counts, train_settings, count_config, executor, report, checkpoint)
+        vocabulary, X = counts.vocabulary, associate(counts, train_settings)
+        del counts  # X takes their place in memory
+        run = _learn(X, vocabulary, train_settings, count_config, executor, report, checkpoint)
         if folder:
             _replace(folder, force or resume)
             store.save_run(folder, run)
@@ -95,9 +98,9 @@ def count_corpus(
 
 
 def associate(counts: Counts, settings: TrainSettings) -> sparse.csr_array:
-    """Return X (V, C) for the measure chosen."""
+    """Return X (V, C) for the measure chosen; it may share index arrays with the counts."""
     if settings.measure == "pmi":
-        return pmi(counts, smoothing=settings.smoothing)
+        return pmi(counts, smoothing=settings.smoothing, share_pattern=True)
     if settings.measure == "ppmi":
         X = ppmi(counts, smoothing=settings.smoothing)
     else:
@@ -163,15 +166,16 @@ def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, A
 
 
 def _learn(
-    counts: Counts,
+    X: sparse.csr_array,
+    vocabulary: Vocabulary,
     settings: TrainSettings,
     count_config: dict[str, Any],
     executor: Threads,
     report: Reporter,
     checkpoint: Checkpoint,
 ) -> Run:
-    X = associate(counts, settings).astype(settings.dtype, copy=False)
     report(Event("learn", 0, None, "words"))
+    X.data = X.data.astype(settings.dtype, copy=False)
     begun, history = checkpoint.learning()
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
@@ -196,20 +200,28 @@ def _learn(
     for notice in learned.notices:
         report.say(f"warning: {notice}")
     config = {**count_config, **asdict(settings), "lam": penalty.lam}
-    return _as_run(counts, learned, settings, config, history)
+    return _as_run(vocabulary, learned, settings, config, history)
 
 
 def _as_run(
-    counts: Counts,
+    vocabulary: Vocabulary,
     learned: Learned,
     settings: TrainSettings,
     config: dict[str, Any],
     history: list[dict[str, Any]],
 ) -> Run:
-    codes = sparse.csr_array(learned.A.astype(np.float32, copy=False))
+    codes = _sparse(learned.A.astype(np.float32, copy=False))
     full = {**config, "learner": "online", "gap": learned.gap, "versions": versions()}
     D = learned.D.astype(np.float32, copy=False)
-    return Run(counts.vocabulary.words, counts.vocabulary.counts, codes, D, settings.forest, full, history)
+    return Run(vocabulary.words, vocabulary.counts, codes, D, settings.forest, full, history)
+
+
+def _sparse(A: NDArray[np.float32]) -> sparse.csr_array:
+    """Return codes as CSR; SciPy's own way needs four times the memory of A in between."""
+    used = A != 0
+    indptr = np.concatenate(([0], np.cumsum(np.count_nonzero(used, axis=1))))
+    indices = np.broadcast_to(np.arange(A.shape[1], dtype=np.int32), A.shape)[used]
+    return sparse.csr_array((A[used], indices, indptr), shape=A.shape)
 
 
 def _learning(step: Step, n_words: int) -> Event:
