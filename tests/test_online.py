@@ -67,7 +67,7 @@ def test_the_logged_density_counts_exact_zeros() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_bits_do_not_depend_on_the_number_of_workers(dtype: Any) -> None:
     X = matrix(V=3000, dtype=dtype)
-    one, *others = (learn(X, workers=n, epochs=2) for n in (1, 2, 5))
+    one, *others = (learn(X, workers=n, epochs=2) for n in (1, 2, 16))
     for other in others:
         np.testing.assert_array_equal(other.A, one.A)
         np.testing.assert_array_equal(other.D, one.D)
@@ -150,6 +150,20 @@ def test_lam_so_large_that_all_codes_are_zero_is_said() -> None:
     assert any("all codes are zero" in notice for notice in learn(matrix(), ForestL2(FOREST, 1e6)).notices)
 
 
+def test_an_objective_that_rises_is_said() -> None:
+    class Growing(L1):
+        """A penalty that lies: it costs more every time it is asked."""
+
+        calls = 0
+
+        def per_word(self, A: np.ndarray) -> np.ndarray:
+            Growing.calls += 1
+            return super().per_word(A) * 1.5**Growing.calls
+
+    learned = learn_online(matrix(), Growing(0.5), 26, OnlineSettings(epochs=3, tol=0.0), executor=Threads(1))
+    assert any("the objective rose" in notice for notice in learned.notices)
+
+
 def test_running_out_of_passes_is_said() -> None:
     assert any("Allow more epochs" in notice for notice in learn(matrix(), tol=0.0, epochs=1).notices)
 
@@ -196,6 +210,19 @@ def test_start_and_steps_are_the_callers() -> None:
     learned = learn_online(X, L1(0.5), 26, OnlineSettings(epochs=1), start=start, on_step=keep)
     assert seen == learned.history
     np.testing.assert_array_equal(start, np.eye(200, 26))
+
+
+def test_unsorted_and_repeated_entries_are_put_right() -> None:
+    X = matrix()
+    coo = X.tocoo()
+    halves = sparse.coo_array((np.tile(coo.data / 2, 2), (np.tile(coo.row, 2), np.tile(coo.col, 2))), shape=X.shape)
+    messy = sparse.csr_array((halves.data[::-1], (halves.row[::-1], halves.col[::-1])), shape=X.shape)
+    np.testing.assert_allclose(learn(messy).A, learn(X).A, atol=1e-9)
+
+
+def test_whole_numbers_are_welcome() -> None:
+    X = sparse.csr_array(np.random.default_rng(0).poisson(0.2, (100, 50)))
+    assert np.isfinite(learn(X).A).all()
 
 
 def test_a_matrix_without_words_is_refused() -> None:

@@ -234,6 +234,7 @@ def encode(
     Every row is solved to a duality gap of ``tol * |x|^2`` (default 1e-6 in float32, 1e-9 in float64); the worst is
     returned.
     """
+    X = as_rows(X)
     with one_blas_thread():
         gram = Gram(D.T @ D)
         squares = row_squares(X)
@@ -250,6 +251,18 @@ def encode(
             parts.append((codes.n_iter, codes.converged, codes.gap))
     n_iter, converged, gap = zip(*parts, strict=True)
     return Codes(A, max(n_iter), all(converged), max(gap))
+
+
+def as_rows(X: Any) -> Any:
+    """Return X as the kernels want it: floats, dense, or CSR with sorted columns and no position stored twice."""
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.asarray(X)
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
 def split_blocks(rows: Array, n_components: int) -> list[Array]:

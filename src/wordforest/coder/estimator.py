@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -24,15 +23,6 @@ from wordforest.coder.start import random_atoms
 from wordforest.execution import Threads, available_cores
 
 Array = NDArray[Any]
-
-
-def _canonical(X: Any) -> Any:
-    """Return a CSR matrix with sorted columns and no position stored twice; X itself if it is one."""
-    if X.has_canonical_format:
-        return X
-    X = X.copy()
-    X.sum_duplicates()
-    return X
 
 
 class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -144,8 +134,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return len(self.components_)
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float32, np.float64], reset=reset)
-        return _canonical(X) if sparse.issparse(X) else X
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float32, np.float64], reset=reset)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from wordforest.coder import kernels
 from wordforest.coder.dictionary import CodeStats, update_dictionary
-from wordforest.coder.encode import Gram, Solver, admm, solve_exactly, split_blocks, word_objectives
+from wordforest.coder.encode import Gram, Solver, admm, as_rows, solve_exactly, split_blocks, word_objectives
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.start import random_atoms
@@ -124,7 +124,7 @@ def learn_online(
     settings = settings or OnlineSettings()
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
-    learner = _Learner(X, penalty, settings, weights, executor or Threads())
+    learner = _Learner(as_rows(X), penalty, settings, weights, executor or Threads())
     with one_blas_thread():
         learner.begin(start, n_components) if resume is None else learner.go_on(resume)
         for step in learner.steps():
