@@ -15,6 +15,8 @@ from wordforest.coder.forest import Forest
 from wordforest.evaluation import Score, as_lines, as_table
 from wordforest.vectors import Neighbors, Vectors
 
+_NEVER_CUT = 10_000  # columns where nobody looks: a file or a pipe gets whole lines
+
 
 def show_neighbors(title: str, found: Neighbors, *, as_json: bool = False) -> None:
     """Print words and their cosines."""
@@ -90,7 +92,8 @@ def _forest_as_object(vectors: Vectors, k: int) -> dict[str, Any]:
 
 
 def _console() -> Console:
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    on_terminal = sys.stdout.isatty()
+    return Console(highlight=False, soft_wrap=not on_terminal, width=None if on_terminal else _NEVER_CUT)
 
 
 def _print_json(value: dict[str, Any]) -> None:
