@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import math
+from collections import Counter
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +15,12 @@ from scipy import sparse
 
 from reference import window_counts
 from wordforest import counts as counts_module
-from wordforest.counts import Counts, add_counts, count, count_windows
+from wordforest.association import pmi
+from wordforest.counts import Counts, add_counts, count, count_windows, harmonic_weights, keep_probability
 from wordforest.errors import InputError
 from wordforest.execution import Threads
-from wordforest.text import RARE
+from wordforest.settings import CountSettings
+from wordforest.text import RARE, read_tokens
 
 N_WORDS = 6
 id_sentences = st.lists(st.lists(st.integers(0, N_WORDS - 1), max_size=12), max_size=6)
@@ -145,6 +151,106 @@ def test_the_ids_are_not_changed() -> None:
     assert ids.tolist() == before.tolist()
 
 
+def test_a_window_wider_than_memory_means_the_whole_sentence() -> None:
+    ids = np.array([0, 1, -1, 2, 2, 0], dtype=np.int32)
+    assert_same_arrays(count_windows(ids, 3, 10**15), count_windows(ids, 3, 3))
+
+
+# ---- dynamic windows
+
+
+def harmonic_reference(sentences: list[list[Any]], window: int) -> Counter[tuple[Any, Any]]:
+    """Sums of 1/distance over all pairs, exact, times the least common multiple of all distances."""
+    pairs: Counter[tuple[Any, Any]] = Counter()
+    for sentence in sentences:
+        for i, word in enumerate(sentence):
+            for j, context in enumerate(sentence):
+                if i != j and abs(i - j) <= window:
+                    pairs[word, context] += Fraction(math.lcm(*range(1, window + 1)), abs(i - j))
+    return pairs
+
+
+@pytest.mark.parametrize(
+    ("window", "weights"), [(1, [1]), (2, [2, 1]), (3, [6, 3, 2]), (4, [12, 6, 4, 3]), (5, [60, 30, 20, 15, 12])]
+)
+def test_harmonic_weights_by_hand(window: int, weights: list[int]) -> None:
+    assert harmonic_weights(window).tolist() == weights
+
+
+@pytest.mark.parametrize("window", range(1, 17))
+def test_harmonic_weights_are_the_smallest_integers_in_proportion_to_1_over_distance(window: int) -> None:
+    weights = harmonic_weights(window).tolist()
+    assert len({weight * d for d, weight in enumerate(weights, 1)}) == 1
+    assert math.gcd(*weights) == 1
+
+
+def test_the_widest_dynamic_window_leaves_room_for_a_million_million_tokens() -> None:
+    assert 2 * sum(harmonic_weights(16).tolist()) * 10**12 < 2**63
+
+
+def test_dynamic_windows_by_hand() -> None:
+    ids = np.array([0, 1, 2, 0, -1, 1, 1], dtype=np.int32)  # 2 beside each other, 1 with a word between
+    matrix = count_windows(ids, 3, 2, dynamic_window=True)
+    assert matrix.toarray().tolist() == [[0, 3, 3], [3, 4, 2], [3, 2, 0]]
+
+
+@given(id_sentences, st.integers(1, 16), st.sampled_from([1, 2, 64]))
+@settings(deadline=None)
+def test_dynamic_counts_equal_the_slow_reference(sentences: list[list[int]], window: int, n_blocks: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counts_module, "_BLOCKS", n_blocks)
+        matrix = count_windows(stream(sentences), N_WORDS, window, dynamic_window=True, executor=Threads(1))
+    assert_canonical(matrix)
+    pairs = harmonic_reference(sentences, window)
+    assert matrix.toarray().tolist() == [[pairs[v, c] for c in range(N_WORDS)] for v in range(N_WORDS)]
+
+
+def test_a_dynamic_window_of_one_is_a_plain_one() -> None:
+    ids = np.random.default_rng(2).integers(-1, 50, 2000).astype(np.int32)
+    assert_same_arrays(count_windows(ids, 50, 1, dynamic_window=True), count_windows(ids, 50, 1))
+
+
+def test_dynamic_counts_past_32_bits_are_exact() -> None:
+    n, weights = 5000, harmonic_weights(16).tolist()
+    matrix = count_windows(np.zeros(n, dtype=np.int32), 2, 16, dynamic_window=True)
+    expected = sum(2 * (n - d) * weight for d, weight in enumerate(weights, 1))
+    assert expected > 2**31
+    assert matrix.dtype == np.int64
+    assert matrix.toarray().tolist() == [[expected, 0], [0, 0]]
+
+
+def test_a_block_past_32_bits_leaves_other_blocks_right() -> None:
+    ids = np.concatenate((np.zeros(5000), np.arange(1, 1000), [1])).astype(np.int32)
+    matrix = count_windows(ids, 1000, 16, dynamic_window=True)
+    weights = harmonic_weights(16)
+    assert matrix[[999], :].toarray()[0, 999 - 16 : 999].tolist() == weights[::-1].tolist()
+    assert matrix[1, 999] == weights[0]
+
+
+def test_sums_that_might_outgrow_32_bits_but_do_not_come_in_32() -> None:
+    ids = np.random.default_rng(3).integers(1, 101, 1000).astype(np.int32)
+    ids[::2] = 0  # 500 times
+    weights = harmonic_weights(16)
+    matrix = count_windows(ids, 101, 16, dynamic_window=True)
+    assert 2 * int(weights.sum()) * 500 > 2**31 > matrix.data.max()
+    assert matrix.dtype == np.int32
+    expected = np.zeros((101, 101), dtype=np.int64)
+    for d, weight in enumerate(weights, 1):
+        np.add.at(expected, (ids[:-d], ids[d:]), weight)
+    assert matrix.toarray().tolist() == (expected + expected.T).tolist()
+
+
+def test_the_common_factor_cancels_in_pmi() -> None:
+    rng = np.random.default_rng(4)
+    sentences = rng.integers(0, N_WORDS, (50, 9)).tolist()
+    matrix = count_windows(stream(sentences), N_WORDS, 5, dynamic_window=True)
+    plain = np.zeros((N_WORDS, N_WORDS))
+    for pair, n in harmonic_reference(sentences, 5).items():
+        plain[pair] = n / 60  # sums of 1/d
+    expected = np.log(plain * plain.sum() / np.outer(plain.sum(axis=1), plain.sum(axis=0)))
+    np.testing.assert_allclose(pmi(matrix).toarray(), expected, atol=2e-6)  # float32: logarithms up to 10
+
+
 # ---- adding
 
 
@@ -160,6 +266,12 @@ def test_sums_that_fit_stay_in_32_bits() -> None:
     b = sparse.csr_array(np.array([[1]], dtype=np.int32))
     assert add_counts(a, b).dtype == np.int32
     assert add_counts(a, b).toarray().tolist() == [[2**31 - 1]]
+
+
+def test_sums_whose_parts_are_large_in_different_places_stay_in_32_bits() -> None:
+    a, b = (sparse.csr_array(np.array([row], dtype=np.int32)) for row in ([2**31 - 1, 1], [0, 2**31 - 2]))
+    total = add_counts(a, b)
+    assert (total.dtype, total.toarray().tolist()) == (np.int32, [[2**31 - 1, 2**31 - 1]])
 
 
 def test_adding_leaves_both_alone() -> None:
@@ -252,3 +364,209 @@ def test_progress_goes_through_both_stages_to_the_end(tmp_path: Path) -> None:
     count(write(tmp_path, [["a", "b", "c"]]), min_count=1, on_progress=lambda *news: seen.append(news))
     assert [news[0] for news in seen] == sorted((news[0] for news in seen), reverse=True)  # read, then count
     assert seen[-1] == ("count", 3, 3)
+
+
+# ---- subsampling
+
+MASK = 2**64 - 1
+
+
+def uniform(i: int) -> float:
+    """Number i of splitmix64 started from 0, in Python's integers, as a share of 2^64."""
+    z = (i + 1) * 0x9E3779B97F4A7C15 & MASK
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+    return ((z ^ z >> 31) >> 11) / 2**53
+
+
+def thinned_reference(path: Path, counts: Counts, t: float) -> list[list[str]]:
+    """Sentences of what stays of a corpus, token by token; words out of the vocabulary are one rare word."""
+    tokens, total = read_tokens(path), counts.vocabulary.counts.sum()
+    sentences: list[list[str]] = [[]]
+    for i, word_id in enumerate(tokens.ids.tolist()):
+        if word_id < 0:
+            sentences.append([])
+            continue
+        word = tokens.words[word_id] if tokens.words[word_id] in counts.vocabulary else RARE
+        f = counts.vocabulary.counts[counts.vocabulary.index[word]] / total
+        if uniform(i) < min(1, math.sqrt(t / f) + t / f):
+            sentences[-1].append(word)
+    return sentences
+
+
+def kept(ids: np.ndarray, keep: np.ndarray, first: int = 0) -> np.ndarray:
+    return counts_module._kept(ids.astype(np.int32), first, keep)
+
+
+def test_the_random_numbers_are_those_of_splitmix64() -> None:
+    published = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]  # seed 0
+    assert [counts_module._uniform(i) for i in range(4)] == [(number >> 11) / 2**53 for number in published]
+    assert counts_module._uniform(2**40) == uniform(2**40)
+
+
+def test_keep_probability_by_hand() -> None:
+    probability = keep_probability(np.array([75, 24, 1]), 0.03)
+    assert probability.tolist() == pytest.approx([0.2 + 0.04, math.sqrt(0.125) + 0.125, 1])
+
+
+def test_words_stay_as_often_as_the_formula_says() -> None:
+    rng = np.random.default_rng(5)
+    ids = np.minimum(rng.zipf(1.5, 400_000) - 1, 200)
+    totals = np.bincount(ids, minlength=201)
+    p = keep_probability(np.maximum(totals, 1), 2e-4)
+    stayed = np.bincount(kept(ids, p), minlength=201)
+    spread = np.sqrt(totals * p * (1 - p))
+    assert (np.abs(stayed - totals * p) <= 5 * spread).all()  # 5 standard deviations; 0 where all stay
+    assert min((p < 1).sum(), (p == 1).sum()) > 50  # enough words of either kind
+
+
+def test_neighbours_stay_independently_of_each_other() -> None:
+    n = 200_000
+    stays = np.zeros(n, dtype=bool)
+    stays[kept(np.arange(n), np.full(n, 0.5))] = True
+    for lag in (1, 2, 3, 7):
+        assert abs(np.corrcoef(stays[:-lag], stays[lag:])[0, 1]) < 5 / math.sqrt(n)  # 5 standard deviations
+
+
+def test_borders_always_stay() -> None:
+    assert kept(np.array([-1, 0, 0, -1, 0, -1]), np.zeros(1)).tolist() == [-1, -1, -1]
+
+
+def frequent_x(folder: Path, *sentences: str) -> Path:
+    """Sentences, then 10,000 x: with t = 1e-4 one in a hundred x stays, and all of a word seen once or twice."""
+    return write(folder, [*(sentence.split() for sentence in sentences), ["x"] * 10_000])
+
+
+def test_windows_reach_over_dropped_words(tmp_path: Path) -> None:
+    path = frequent_x(tmp_path, "a x b")  # x at place 1 draws 0.43, far above 0.01
+    pairs = as_dict(count(path, window=1, min_count=1, subsample=1e-4))
+    assert pairs["a", "b"] == pairs["b", "a"] == 1
+    assert ("a", "x") not in pairs
+
+
+def test_distances_are_those_after_dropping(tmp_path: Path) -> None:
+    path = frequent_x(tmp_path, "a x b")
+    assert as_dict(count(path, window=2, min_count=1, subsample=1e-4, dynamic_window=True))["a", "b"] == 2
+    assert as_dict(count(path, window=2, min_count=1, dynamic_window=True))["a", "b"] == 1
+
+
+def test_windows_do_not_reach_over_sentences_whose_words_were_dropped(tmp_path: Path) -> None:
+    pairs = as_dict(count(frequent_x(tmp_path, "a x", "x", "x b"), min_count=1, subsample=1e-4))
+    assert {pair for pair in pairs if pair != ("x", "x")} == set()
+
+
+def test_the_vocabulary_counts_the_whole_text(tmp_path: Path) -> None:
+    path = frequent_x(tmp_path, "a x b a")
+    thinned = count(path, min_count=1, subsample=1e-4)
+    assert dict(zip(thinned.vocabulary.words, thinned.vocabulary.counts.tolist(), strict=True)) == {
+        "x": 10_001,
+        "a": 2,
+        "b": 1,
+    }
+
+
+def test_a_corpus_of_which_nothing_stays_has_no_pairs(tmp_path: Path) -> None:
+    assert count(write(tmp_path, [["a", "b"]]), min_count=1, subsample=1e-12).matrix.nnz == 0
+
+
+def test_a_threshold_above_all_frequencies_drops_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path, [["a", "b", "a"], ["c", "d", "a", "b"]])
+    assert_same_arrays(count(path, min_count=1, subsample=0.9).matrix, count(path, min_count=1).matrix)
+
+
+@given(
+    word_sentences, windows, st.sampled_from([0.3, 0.05, 0.01]), st.booleans(), st.sampled_from([None, 2]),
+    st.integers(1, 20), st.integers(1, 20), st.integers(1, 3),
+)  # fmt: skip
+@settings(deadline=None)
+def test_thinned_counts_equal_the_slow_reference_for_any_shards_pieces_and_workers(
+    tmp_path_factory: pytest.TempPathFactory,
+    sentences: list[list[str]],
+    window: int,
+    t: float,
+    dynamic: bool,
+    max_vocab: int | None,
+    shard: int,
+    piece: int,
+    n_workers: int,
+) -> None:
+    path = write(tmp_path_factory.mktemp("thinned"), sentences)
+    options: dict[str, Any] = {
+        "window": window, "min_count": 1, "max_vocab": max_vocab, "dynamic_window": dynamic, "subsample": t,
+    }  # fmt: skip
+    whole = count(path, **options, executor=Threads(1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counts_module, "SHARD_TOKENS", shard)
+        patch.setattr(counts_module, "_PIECE", piece)
+        parts = count(path, **options, executor=Threads(n_workers))
+    slow = harmonic_reference if dynamic else window_counts
+    assert as_dict(whole) == slow(thinned_reference(path, whole, t), window)
+    assert_canonical(parts.matrix)
+    assert_same_arrays(whole.matrix, parts.matrix)
+
+
+def test_a_larger_corpus_gives_the_same_arrays_for_any_shards_and_workers(
+    large_corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"window": 4, "dynamic_window": True, "subsample": 1e-3}
+    one = count(large_corpus, **options, executor=Threads(1))
+    assert one.matrix.sum() < 0.9 * count(large_corpus, window=4, dynamic_window=True).matrix.sum()
+    for shard, piece, n_workers in ((70_001, 10_007, 2), (30_011, 1 << 18, 5)):
+        monkeypatch.setattr(counts_module, "SHARD_TOKENS", shard)
+        monkeypatch.setattr(counts_module, "_PIECE", piece)
+        assert_same_arrays(one.matrix, count(large_corpus, **options, executor=Threads(n_workers)).matrix)
+
+
+def test_64_bits_come_for_any_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, [["a"] * 5000, ["b", "c"]])
+    whole = count(path, window=16, min_count=1, dynamic_window=True)
+    assert whole.matrix.dtype == np.int64
+    monkeypatch.setattr(counts_module, "SHARD_TOKENS", 999)  # each below 2^31
+    assert_same_arrays(whole.matrix, count(path, window=16, min_count=1, dynamic_window=True).matrix)
+
+
+def test_dropped_tokens_are_done(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    path = frequent_x(tmp_path, "a x b")
+    count(path, min_count=1, subsample=1e-4, on_progress=lambda *news: seen.append(news))
+    done = [news[1] for news in seen if news[0] == "count"]
+    assert done == sorted(done)
+    assert (done[0], seen[-1]) == (0, ("count", 10_003, 10_003))
+
+
+def test_counting_begins_once_even_if_nothing_is_dropped(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    path = write(tmp_path, [["a", "b", "c"]])
+    count(path, min_count=1, subsample=0.9, on_progress=lambda *news: seen.append(news))
+    assert seen.count(("count", 0, 3)) == 1
+
+
+# ---- settings
+
+
+@pytest.mark.parametrize("subsample", [-1e-3, 1.0, 1e5, math.inf, math.nan])
+def test_a_threshold_out_of_range_is_an_error(tmp_path: Path, subsample: float) -> None:
+    message = rf"subsample = {subsample}, but it must be at least 0 \(keep all\) and below 1".replace("+", r"\+")
+    with pytest.raises(InputError, match=message):
+        CountSettings(subsample=subsample)
+    with pytest.raises(InputError, match=message):
+        count(tmp_path, subsample=subsample)
+
+
+def test_too_wide_a_dynamic_window_is_an_error(tmp_path: Path) -> None:
+    message = "window = 17, but with a dynamic window it must be at most 16"
+    with pytest.raises(InputError, match=message):
+        CountSettings(window=17, dynamic_window=True)
+    with pytest.raises(InputError, match=message):
+        count(tmp_path, window=17, dynamic_window=True)
+    with pytest.raises(InputError, match=message):
+        count_windows(np.zeros(3, dtype=np.int32), 1, 17, dynamic_window=True)
+
+
+def test_the_widest_dynamic_window_and_wider_plain_ones_are_fine() -> None:
+    assert CountSettings(window=16, dynamic_window=True).window == 16
+    assert CountSettings(window=17).window == 17
+
+
+def test_both_options_are_off_unless_asked_for() -> None:
+    assert (CountSettings().dynamic_window, CountSettings().subsample) == (False, 0.0)

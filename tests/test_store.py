@@ -1,21 +1,12 @@
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
 import os
-import struct
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import zstandard
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file, save_file
 from scipy import sparse
 
@@ -35,29 +26,7 @@ from wordforest.store import (
     save_run,
     write_json,
     write_text,
-    write_vectors,
 )
-from wordforest.store.files import read_text
-from wordforest.vectors import Vectors
-
-GLOVE = Path(__file__).parents[2] / "shared/data/vectors/glove.6B.50d.top20k.txt.gz"
-VALUES = [[0.5, 0.0, -1.25], [0.1, 3e-45, 3.4e38]]  # exact zero, smallest and largest float32
-FILES = ["v.bin", "v.txt", "v.vec", "v.w2v", "v.glove", "v.glove.txt"]
-
-# a file is written per example: the folder is shared between them on purpose
-shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-words_without_spaces = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\x0b\f"), min_size=1, max_size=6
-)
-words_of_a_run = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), max_size=6)
-float32s = st.just(0.0) | st.floats(width=32, allow_nan=False, allow_infinity=False)
-
-
-@st.composite
-def some_vectors(draw: st.DrawFn, words: st.SearchStrategy[str] = words_without_spaces) -> Vectors:
-    names = draw(st.lists(words, min_size=1, max_size=5, unique=True))
-    shape = (len(names), draw(st.integers(1, 4)))
-    return Vectors(names, draw(hnp.arrays(np.float32, shape, elements=float32s)))
 
 
 def make_run(**changes: object) -> Run:
@@ -71,11 +40,6 @@ def make_run(**changes: object) -> Run:
         history=[{"seconds": 0.5, "objective": 2.0}, {"seconds": 1.0, "objective": 1.0}],
     )
     return replace(run, **changes)
-
-
-def assert_same(a: Vectors, b: Vectors) -> None:
-    assert a.words == b.words
-    np.testing.assert_array_equal(a.dense, b.dense)
 
 
 def names_in(folder: Path) -> list[str]:
@@ -116,14 +80,6 @@ def test_the_new_file_arrives_by_a_change_of_name(tmp_path: Path) -> None:
         temporary.write_text("new")
         inode = temporary.stat().st_ino
     assert path.stat().st_ino == inode
-
-
-def test_vectors_that_cannot_be_written_leave_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "v.txt"
-    write_vectors(path, Vectors(["a"], [[1.0]]))
-    with pytest.raises(InputError):
-        write_vectors(path, Vectors(["b", "c d"], [[1.0], [2.0]]))
-    assert_same(read_vectors(path), Vectors(["a"], [[1.0]]))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
@@ -242,18 +198,6 @@ def test_parts_of_a_run_must_agree(changes: dict[str, object], message: str) -> 
 def test_words_that_vocab_tsv_cannot_hold_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match=r"vocab\.tsv"):
         save_run(tmp_path, make_run(words=words))
-
-
-@shared_folder
-@given(vectors=some_vectors(words=words_of_a_run))
-def test_any_vectors_come_back_from_a_run_folder(tmp_path: Path, vectors: Vectors) -> None:
-    write_vectors(tmp_path / "run", vectors)
-    assert_same(read_vectors(tmp_path / "run"), vectors)
-
-
-def test_a_forest_comes_back_from_a_run_folder(tmp_path: Path) -> None:
-    write_vectors(tmp_path / "run", Vectors(["a"], [[1.0, 2.0]], forest=Forest([-1, 0])))
-    assert read_vectors(tmp_path / "run").forest == Forest([-1, 0])
 
 
 def rewrite(name: str, **tensors: object) -> object:
@@ -432,288 +376,6 @@ def test_prepare_refuses_a_file(tmp_path: Path) -> None:
     write_text(tmp_path / "a", "x")
     with pytest.raises(InputError, match="this is a file"):
         prepare_folder(tmp_path / "a", force=True)
-
-
-# formats of other tools
-
-
-@pytest.mark.parametrize("name", FILES)
-@shared_folder
-@given(vectors=some_vectors())
-def test_any_vectors_come_back_exactly(tmp_path: Path, name: str, vectors: Vectors) -> None:
-    write_vectors(tmp_path / name, vectors)
-    assert_same(read_vectors(tmp_path / name), vectors)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_bit_of_a_float32_comes_back(tmp_path: Path, name: str) -> None:
-    bits = np.random.default_rng(2).integers(0, 0x7F800000, size=(500, 10), dtype=np.uint32)  # below infinity
-    vectors = Vectors([f"w{i}" for i in range(500)], bits.view(np.float32))
-    write_vectors(tmp_path / name, vectors)
-    assert_same(read_vectors(tmp_path / name), vectors)
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
-@pytest.mark.parametrize("name", ["v.txt", "v.glove.txt", "v.bin"])
-def test_compressed_files_come_back(tmp_path: Path, name: str, suffix: str) -> None:
-    vectors = Vectors(["a", "ü"], VALUES)
-    write_vectors(tmp_path / (name + suffix), vectors)
-    assert_same(read_vectors(tmp_path / (name + suffix)), vectors)
-
-
-@pytest.mark.parametrize(
-    ("suffix", "start"),
-    [(".gz", b"\x1f\x8b"), (".bz2", b"BZh"), (".xz", b"\xfd7zXZ"), (".zst", b"\x28\xb5\x2f\xfd")],
-)
-def test_a_suffix_of_compression_compresses(tmp_path: Path, suffix: str, start: bytes) -> None:
-    path = tmp_path / f"v.txt{suffix}"
-    write_vectors(path, Vectors(["a"], [[1.0]]))
-    assert path.read_bytes().startswith(start)
-
-
-@pytest.mark.parametrize(
-    ("suffix", "compress"),
-    [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", zstandard.compress)],
-)
-class TestCompressed:
-    def test_several_parts_in_a_row_are_all_read(self, tmp_path: Path, suffix: str, compress: object) -> None:
-        path = tmp_path / f"v.glove.txt{suffix}"
-        path.write_bytes(compress(b"a 1 2\n") + compress(b"b 3 4\n"))
-        assert read_vectors(path).words == ("a", "b")
-
-    def test_a_cut_file_is_refused(self, tmp_path: Path, suffix: str, compress: object) -> None:
-        rows = np.random.default_rng(3).integers(0, 99, size=(5000, 2))
-        content = b"".join(b"w%d %d %d\n" % (i, *row) for i, row in enumerate(rows))
-        path = tmp_path / f"v.glove.txt{suffix}"
-        path.write_bytes(compress(content)[:-20])
-        with pytest.raises(InputError, match=r"v\.glove\.txt.* cannot be read to its end"):
-            read_vectors(path)
-
-    def test_a_file_that_is_not_compressed_is_refused(self, tmp_path: Path, suffix: str, compress: object) -> None:
-        path = tmp_path / f"v.glove.txt{suffix}"
-        path.write_bytes(b"a 1 2\nb 3 4\n" * 20)
-        with pytest.raises(InputError, match="cannot be read to its end"):
-            read_vectors(path)
-
-
-def test_exact_zeros_are_written_as_0(tmp_path: Path) -> None:
-    write_vectors(tmp_path / "v.txt", Vectors(["a"], [[0.0, -0.0, 0.5]]))
-    assert read_text(tmp_path / "v.txt") == "1 3\na 0 0 0.5\n"
-
-
-def test_glove_text_has_no_header(tmp_path: Path) -> None:
-    write_vectors(tmp_path / "v.glove.txt", Vectors(["a"], [[1.0]]))
-    assert read_text(tmp_path / "v.glove.txt") == "a 1\n"
-
-
-def test_a_binary_file_is_recognised_without_its_suffix(tmp_path: Path) -> None:
-    vectors = Vectors(["a", "b"], VALUES)
-    write_vectors(tmp_path / "v.bin", vectors)
-    (tmp_path / "v.bin").rename(tmp_path / "v.model")
-    assert_same(read_vectors(tmp_path / "v.model"), vectors)
-
-
-def test_a_text_word_of_control_characters_does_not_make_a_file_binary(tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_bytes(b"1 2\n\x00\x01 1 2\n")
-    assert read_vectors(tmp_path / "v.txt").words == ("\0\1",)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"a 1 2\nb 3 4\n",
-        b"a 1 2\nb 3 4",
-        b"a\t1 2 \r\nb  3\t4\r\n",
-        b"2 2\na 1 2\nb 3 4\n",
-        b"2 2 \na 1e0 +2 \nb 3. 4 \n",
-    ],
-)
-def test_usual_varieties_of_text_are_read(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "v.txt").write_bytes(content)
-    assert_same(read_vectors(tmp_path / "v.txt"), Vectors(["a", "b"], [[1, 2], [3, 4]]))
-
-
-def test_a_word_with_spaces_is_read(tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_bytes(b"a 1 2\n. . . 3 4\nat me@x.org 5 6\n")
-    assert read_vectors(tmp_path / "v.txt").words == ("a", ". . .", "at me@x.org")
-
-
-def test_words_with_underscores_are_read(tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_bytes(b"new_york 1 2\n")
-    assert read_vectors(tmp_path / "v.txt").words == ("new_york",)
-
-
-def test_binary_records_may_end_with_a_line_end(tmp_path: Path) -> None:
-    (tmp_path / "v.bin").write_bytes(b"2 1\na " + struct.pack("<f", 1) + b"\nb " + struct.pack("<f", 2) + b"\n")
-    assert_same(read_vectors(tmp_path / "v.bin"), Vectors(["a", "b"], [[1], [2]]))
-
-
-def test_binary_records_may_cross_the_borders_of_reading(tmp_path: Path) -> None:
-    matrix = np.random.default_rng(5).normal(size=(700, 1000))  # 2.8 MB, read by the megabyte
-    vectors = Vectors([f"w{i}" for i in range(700)], matrix)
-    write_vectors(tmp_path / "v.bin", vectors)
-    assert_same(read_vectors(tmp_path / "v.bin"), vectors)
-
-
-ONE, NAN = struct.pack("<ff", 1, 2), struct.pack("<ff", 1, float("nan"))
-DAMAGED_FILES = {
-    "empty text": ("v.txt", b"", r"v\.txt: expected word vectors, but the file is empty"),
-    "empty binary": ("v.bin", b"", r"v\.bin: expected word vectors, but the file is empty"),
-    "short line": ("v.txt", b"a 1 2\nb 3\n", r"v\.txt, line 2: expected a word and 2 numbers, but 2 fields"),
-    "long line": (
-        "v.txt",
-        b"a 1 2\nb 3 4 5\n",
-        r"v\.txt, line 2: expected a word and 2 numbers, but 4 fields",
-    ),
-    "blank line": ("v.txt", b"a 1 2\n\nb 3 4\n", r"v\.txt, line 2: .* 0 fields"),
-    "word alone": ("v.txt", b"a\n", r"v\.txt, line 1: expected a word and its numbers"),
-    "blank first line": ("v.txt", b"\na 1\n", r"v\.txt, line 1: expected a word and its numbers"),
-    "no number": ("v.txt", b"a 1 2\nb 3 x4\n", r"v\.txt, line 2: value 2, 'x4', is not a number"),
-    "number with underscore": (
-        "v.txt",
-        b"a 1 2\nb 3_0 4\n",
-        r"v\.txt, line 2: value 1, '3_0', is not a number",
-    ),
-    "nan": ("v.txt", b"a 1 2\nb nan 4\n", r"v\.txt, line 2: the vector of 'b' holds NaN"),
-    "inf": ("v.txt", b"2 2\na 1 2\nb -inf 4\n", r"v\.txt, line 3: the vector of 'b' holds NaN or inf"),
-    "too large": ("v.txt", b"a 1 1e99\n", r"v\.txt, line 1: the vector of 'a' holds NaN or inf"),
-    "word twice": ("v.txt", b"2 1\na 1\na 2\n", r"v\.txt, line 3: the word 'a' stands on line 2 already"),
-    "not UTF-8": ("v.txt", b"a 1 2\n\xff\xfe 3 4\n", r"v\.txt, line 2: .* not UTF-8"),
-    "header too large": (
-        "v.txt",
-        b"3 2\na 1 2\nb 3 4\n",
-        r"v\.txt, line 1: the header promises 3 words, but 2",
-    ),
-    "header too small": (
-        "v.txt",
-        b"1 2\na 1 2\nb 3 4\n",
-        r"v\.txt, line 1: the header promises 1 words, but 2",
-    ),
-    "header too wide": ("v.txt", b"1 3\na 1 2\n", r"v\.txt, line 2: expected a word and 3 numbers"),
-    "header immense": ("v.txt", b"9 99999999999999\na 1 2\n", r"v\.txt, line 2: expected a word and 9999"),
-    "header alone": ("v.txt", b"2 2\n", r"v\.txt, line 1: the header promises 2 words, but 0"),
-    "header of zeros": ("v.txt", b"0 0\n", r"v\.txt, line 1: expected a header"),
-    "glove with header": ("v.glove", b"2 2\na 1 2\n", r"v\.glove, line 2: expected a word and 1 numbers"),
-    "binary without header": ("v.bin", b"a 1 2\n", r"v\.bin, line 1: expected a header"),
-    "binary cut in a vector": ("v.bin", b"1 2\na " + ONE[:-1], r"v\.bin, record 1 of 1: .* the file ends"),
-    "binary cut in a word": ("v.bin", b"2 2\na " + ONE + b"bc", r"v\.bin, record 2 of 2: .* the file ends"),
-    "binary header alone": ("v.bin", b"2 2\n", r"v\.bin, record 1 of 2: .* the file ends"),
-    "binary too long": ("v.bin", b"1 2\na " + ONE + b"b " + ONE, r"v\.bin, record 1: .* more follows"),
-    "binary immense": ("v.bin", b"9 99999999999999999\na " + ONE, r"v\.bin, record 1 of 9: .* the file ends"),
-    "binary nan": ("v.bin", b"2 2\na " + ONE + b"b " + NAN, r"v\.bin, record 2: the vector of 'b' holds NaN"),
-    "binary word twice": (
-        "v.bin",
-        b"2 2\na " + ONE + b"a " + ONE,
-        r"v\.bin, record 2: .*'a' is record 1 already",
-    ),
-    "binary not UTF-8": ("v.bin", b"1 2\n\xff " + ONE, r"v\.bin, record 1: .* not UTF-8"),
-    "binary without spaces": (
-        "v.bin",
-        b"1 2\n" + b"a" * 3_000_000,
-        r"v\.bin, record 1 of 1: .* no space came",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", DAMAGED_FILES)
-def test_a_damaged_file_is_refused_with_its_place(tmp_path: Path, case: str) -> None:
-    name, content, message = DAMAGED_FILES[case]
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        read_vectors(tmp_path / name)
-
-
-@shared_folder
-@given(content=st.binary(max_size=60), name=st.sampled_from(["v.bin", "v.txt", "v.glove"]))
-def test_noise_gives_vectors_or_an_input_error(tmp_path: Path, content: bytes, name: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with suppress(InputError):
-        read_vectors(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("word", ["new york", "a\tb", "a\n", "\r", ""])
-def test_a_word_with_whitespace_is_not_written(tmp_path: Path, name: str, word: str) -> None:
-    with pytest.raises(InputError, match="is empty or holds a space"):
-        write_vectors(tmp_path / name, Vectors([word], [[1.0]]))
-    assert names_in(tmp_path) == []
-
-
-def test_a_word_without_utf8_form_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no UTF-8 form"):
-        write_vectors(tmp_path / "v.txt", Vectors(["\ud800"], [[1.0]]))
-
-
-@pytest.mark.parametrize("shape", [(0, 2), (1, 0)])
-def test_nothing_is_not_written(tmp_path: Path, shape: tuple[int, int]) -> None:
-    with pytest.raises(InputError, match="nothing to write"):
-        write_vectors(tmp_path / "v.txt", Vectors(["a"][: shape[0]], np.zeros(shape)))
-
-
-@pytest.mark.parametrize("name", ["v.docx", "v.gz"])
-def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"no format goes by this name. Use \.bin"):
-        write_vectors(tmp_path / name, Vectors(["a"], [[1.0]]))
-
-
-@pytest.mark.parametrize("name", ["gone.txt", "gone.bin.zst", "gone"])
-def test_missing_vectors_are_named(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=f"{name}: no such file or folder"):
-        read_vectors(tmp_path / name)
-
-
-def test_an_unknown_protocol_is_named() -> None:
-    with pytest.raises(InputError, match=r"nowhere://v\.txt: cannot be opened"):
-        read_vectors("nowhere://v.txt")
-
-
-# gensim as the oracle
-
-GENSIM = [("v.txt", {}), ("v.bin", {"binary": True}), ("v.glove.txt", {"no_header": True})]
-odd_words = ["naïve", "日本", "🌲", "1\u00a0½", "o'clock", "#number#", "\u2028", "_"]
-
-
-# gensim leaves a file without header open
-@pytest.mark.filterwarnings(r"ignore:unclosed file .*v\.glove\.txt:ResourceWarning")
-@pytest.mark.parametrize(("name", "options"), GENSIM)
-def test_gensim_reads_what_we_write(tmp_path: Path, name: str, options: dict[str, bool]) -> None:
-    models = pytest.importorskip("gensim.models")
-    vectors = Vectors(odd_words, np.random.default_rng(11).normal(size=(8, 5)))
-    write_vectors(tmp_path / name, vectors)
-    back = models.KeyedVectors.load_word2vec_format(str(tmp_path / name), **options)
-    assert tuple(back.index_to_key) == vectors.words
-    np.testing.assert_array_equal(back.vectors, vectors.dense)
-
-
-@pytest.mark.parametrize(
-    ("name", "options"), [("v.txt", {}), ("v.txt", {"write_header": False}), ("v.bin", {"binary": True})]
-)
-def test_we_read_what_gensim_writes(tmp_path: Path, name: str, options: dict[str, bool]) -> None:
-    models = pytest.importorskip("gensim.models")
-    matrix = np.random.default_rng(12).normal(size=(8, 5)).astype(np.float32)
-    keyed = models.KeyedVectors(5)
-    keyed.add_vectors(odd_words, matrix)
-    keyed.save_word2vec_format(str(tmp_path / name), **options)
-    assert_same(read_vectors(tmp_path / name), Vectors(odd_words, matrix))
-
-
-def test_most_similar_agrees_with_gensim() -> None:
-    models = pytest.importorskip("gensim.models")
-    matrix = np.random.default_rng(13).normal(size=(50, 4)).astype(np.float32)
-    words = [f"w{i}" for i in range(50)]
-    keyed = models.KeyedVectors(4)
-    keyed.add_vectors(words, matrix)
-    ours, theirs = Vectors(words, matrix).most_similar("w3", 10), keyed.most_similar("w3", topn=10)
-    assert [word for word, _ in ours] == [word for word, _ in theirs]
-    assert [score for _, score in ours] == pytest.approx([score for _, score in theirs], abs=1e-6)  # float32
-
-
-@pytest.mark.skipif(not GLOVE.is_file(), reason=f"needs {GLOVE.name}, which is not part of the repository")
-def test_published_glove_vectors_are_read() -> None:
-    vectors = read_vectors(GLOVE)
-    assert (len(vectors), vectors.n_dimensions, vectors.words[0]) == (20_000, 50, "the")
-    assert vectors["the"][:2].tolist() == np.array([0.418, 0.24968], np.float32).tolist()
-    assert "queen" in [word for word, _ in vectors.most_similar("king", 3)]
 
 
 def test_config_is_plain_json(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wordforest.counts import Counts, count
     from wordforest.errors import ForestError, InputError
     from wordforest.evaluation import Score, evaluate
-    from wordforest.experiment import count_corpus, train
+    from wordforest.experiment import baseline, count_corpus, train
     from wordforest.store import Run, load_run, read_vectors, save_run, write_vectors
     from wordforest.text import TextRules, Vocabulary
     from wordforest.vectors import Vectors
@@ -39,7 +39,7 @@ _HOME = {
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
     "evaluation": ("Score", "evaluate"),
-    "experiment": ("count_corpus", "train"),
+    "experiment": ("baseline", "count_corpus", "train"),
     "store": ("Run", "load_run", "read_vectors", "save_run", "write_vectors"),
     "text": ("TextRules", "Vocabulary"),
     "vectors": ("Vectors",),
@@ -66,6 +66,7 @@ __all__ = [
     "Vectors",
     "Vocabulary",
     "admm",
+    "baseline",
     "count",
     "count_corpus",
     "depth_weights",

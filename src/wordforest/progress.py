@@ -151,6 +151,8 @@ def _facts(event: Event, seconds: float) -> str:
         parts.append(f"objective {event.facts['objective']:.6g}")
     if "density" in event.facts:
         parts.append(f"{event.facts['density']:.1%} non-zero")
+    if "loss" in event.facts:
+        parts.append(f"loss {event.facts['loss']:.4g}")
     return ", ".join(parts)
 
 

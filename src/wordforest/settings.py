@@ -23,6 +23,8 @@ class CountSettings:
     window: int = 5
     min_count: int = 10
     max_vocab: int | None = None
+    dynamic_window: bool = False  # pairs at distance d weigh 1/d
+    subsample: float = 0.0  # word2vec's threshold for dropping frequent words; 0 keeps all
     tokenizer: Tokenizer = "words"
     lowercase: bool = True
     numbers: bool = True
@@ -32,6 +34,16 @@ class CountSettings:
         at_least("window", self.window, 1)
         at_least("min_count", self.min_count, 1)
         at_least("max_vocab", 1 if self.max_vocab is None else self.max_vocab, 1)
+        if self.dynamic_window and self.window > 16:
+            raise InputError(
+                f"window = {self.window}, but with a dynamic window it must be at most 16: weights 1/d in integers "
+                "would grow past 64 bits. Use a smaller window, or one that is not dynamic."
+            )
+        if not 0 <= self.subsample < 1:
+            raise InputError(
+                f"subsample = {self.subsample}, but it must be at least 0 (keep all) and below 1. "
+                "Typical are 1e-3 to 1e-5."
+            )
         _one_of("tokenizer", self.tokenizer, ("words", "whitespace"))
         _one_of("errors", self.errors, ("strict", "replace"))
 
@@ -39,6 +51,24 @@ class CountSettings:
     def rules(self) -> TextRules:
         """The part that concerns words."""
         return TextRules(self.tokenizer, self.lowercase, self.numbers, self.errors)
+
+
+@dataclass(frozen=True)
+class AssociationSettings:
+    """How counts become X; the defaults are the paper's."""
+
+    measure: Measure = "pmi"
+    smoothing: float = 1.0
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        _one_of("measure", self.measure, ("pmi", "ppmi", "sppmi"))
+        at_least("smoothing", self.smoothing, 0)
+        at_least("shift", self.shift, 0)
+        if self.shift and self.measure != "sppmi":
+            raise InputError(
+                f"shift = {self.shift} has no effect on {self.measure}. Use the measure sppmi, or no shift."
+            )
 
 
 @dataclass(frozen=True)
@@ -58,17 +88,11 @@ class TrainSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _one_of("measure", self.measure, ("pmi", "ppmi", "sppmi"))
+        AssociationSettings(self.measure, self.smoothing, self.shift)
         _one_of("dtype", self.dtype, ("float32", "float64"))
         at_least("epochs", self.epochs, 1)
         at_least("tol", self.tol, 0)
         at_least("seed", self.seed, 0)
-        at_least("smoothing", self.smoothing, 0)
-        at_least("shift", self.shift, 0)
-        if self.shift and self.measure != "sppmi":
-            raise InputError(
-                f"shift = {self.shift} has no effect on {self.measure}. Use the measure sppmi, or no shift."
-            )
         if not 0 < self.density < 1:
             raise InputError(f"density = {self.density}, but a share of non-zeros lies between 0 and 1.")
         _ = self.penalty

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -12,8 +13,26 @@ from rich.text import Text
 from rich.tree import Tree
 
 from wordforest.coder.forest import Forest
-from wordforest.evaluation import Score, as_lines, as_table
+from wordforest.datasets import Dataset, Status
+from wordforest.evaluation import (
+    Grid,
+    Outcome,
+    Score,
+    as_latex,
+    as_lines,
+    as_markdown,
+    as_objects,
+    as_table,
+    compare,
+    comparison_as_objects,
+    scores_of,
+    tabulate,
+    tabulate_comparison,
+)
+from wordforest.store import write_text
 from wordforest.vectors import Neighbors, Vectors
+
+Judged = list[tuple[str, list[Outcome]]]
 
 _NEVER_CUT = 10_000  # columns where nobody looks: a file or a pipe gets whole lines
 
@@ -30,19 +49,51 @@ def show_neighbors(title: str, found: Neighbors, *, as_json: bool = False) -> No
         console.print(Text(f"  {word:<{width}}  {cosine:.3f}"))
 
 
-def show_scores(title: str, scores: list[Score], *, as_json: bool = False) -> None:
-    """Print scores as a table on a terminal and as lines elsewhere."""
-    if as_json:
-        for score in scores:
-            _print_json({"vectors": title, **{k: _null_if_nan(value) for k, value in asdict(score).items()}})
-        return
+def show_scores(title: str, scores: list[Score]) -> None:
+    """Print the scores of one model as a table on a terminal and as lines elsewhere."""
     console = _console()
     console.print(Text(title, style="bold"))
+    _print_grid(tabulate([(title, scores)]))
+
+
+def show_judged(judged: Judged, *, form: str, out: Path | None, compared: bool, seed: int) -> None:
+    """Print or write the scores of every model, or with ``compared`` the first against each of the others."""
+    models = [(name, scores_of(outcomes, seed=seed)) for name, outcomes in judged]
+    first, others = judged[0], judged[1:] if compared else []
+    comparisons = [(name, compare(first[1], outcomes, seed=seed)) for name, outcomes in others]
+    if form == "json":
+        objects = as_objects(models)
+        for name, found in comparisons:
+            objects += comparison_as_objects(found, first[0], name)
+        _deliver("".join(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n" for item in objects), out)
+        return
+    grids = [tabulate(models), *(tabulate_comparison(found, first[0], name) for name, found in comparisons)]
+    if form == "table" and out is None:
+        for title, grid in zip(
+            (", ".join(name for name, _ in models), *(name for name, _ in comparisons)), grids, strict=True
+        ):
+            _console().print(Text(title, style="bold"))
+            _print_grid(grid)
+        return
+    write = {"markdown": as_markdown, "latex": as_latex}.get(form, lambda grid: "\n".join(as_lines(grid)) + "\n")
+    _deliver("\n".join(write(grid) for grid in grids), out)
+
+
+def _print_grid(grid: Grid) -> None:
+    console = _console()
     if console.is_terminal:
-        console.print(as_table(scores))
-    else:
-        for line in as_lines(scores):
-            console.print(Text(line))
+        console.print(as_table(grid))
+        return
+    for line in as_lines(grid):
+        console.print(Text(line))
+
+
+def _deliver(text: str, out: Path | None) -> None:
+    if out is None:
+        sys.stdout.write(text)
+        return
+    write_text(out, text)
+    sys.stderr.write(f"wrote {out}\n")
 
 
 def show_forest(title: str, vectors: Vectors, k: int, *, as_json: bool = False) -> None:
@@ -61,6 +112,36 @@ def show_forest(title: str, vectors: Vectors, k: int, *, as_json: bool = False) 
         branches[node] = branches[parent].add(label) if parent >= 0 else Tree(label)
     for root in forest.roots:
         console.print(branches[int(root)])
+
+
+def show_datasets(datasets: Sequence[Dataset], states: Sequence[Status], *, as_json: bool = False) -> None:
+    """Print every data set: what it is, its terms, and how many of its files are here."""
+    console = _console()
+    for dataset in datasets:
+        here = sum(status.state == "present" for status in states if status.dataset == dataset.name)
+        facts = {"name": dataset.name, "title": dataset.title, "files": len(dataset.files), "here": here,
+                 "bytes": dataset.size, "terms": dataset.terms, "source": dataset.source}  # fmt: skip
+        if as_json:
+            _print_json(facts)
+            continue
+        console.print(Text(f"{dataset.name:<9} {dataset.title}", style="bold"))
+        console.print(Text(f"          {here} of {len(dataset.files)} files here, {dataset.size / 1e6:.1f} MB in all"))
+        console.print(Text(f"          {dataset.terms}; {dataset.source}"))
+        if dataset.by_hand and here < len(dataset.files):
+            console.print(Text(f"          {dataset.by_hand}"))
+
+
+def show_file_states(folder: Path, states: Sequence[Status], *, as_json: bool = False) -> None:
+    """Print every file of the data and whether it is present, missing or different."""
+    if as_json:
+        for status in states:
+            _print_json({"dataset": status.dataset, "path": str(status.path), "state": status.state})
+        return
+    console = _console()
+    console.print(Text(str(folder), style="bold"))
+    for status in states:
+        shown = status.path.relative_to(folder) if status.path.is_relative_to(folder) else status.path
+        console.print(Text(f"  {status.state:<9} {shown}", style="" if status.state == "present" else "red"))
 
 
 def show_lines(lines: list[str]) -> None:
@@ -98,8 +179,3 @@ def _console() -> Console:
 
 def _print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _null_if_nan(value: Any) -> Any:
-    """JSON has no nan."""
-    return None if value != value else value

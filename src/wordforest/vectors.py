@@ -153,6 +153,28 @@ class Vectors:
         high, low = np.flatnonzero(column > 0), np.flatnonzero(column < 0)
         return self._named(_largest(column, high, k), column), self._named(_largest(-column, low, k), column)
 
+    def scaled(self, power: float) -> Vectors:
+        """Return vectors whose dimensions have their norms s raised to a power, ``a_j s_j^(power - 1)``; zeros stay.
+
+        1 changes nothing, 0 makes all dimensions equally strong: for a PCA ``U S`` it gives ``U S^power``.
+        """
+        if not np.isfinite(power):
+            raise InputError(f"power = {power}, but it must be a finite number: 1 changes nothing, 0 is flat.")
+        values, columns = self._values()
+        squares = np.bincount(columns, values.astype(np.float64) ** 2, minlength=self.n_dimensions)
+        size = np.sqrt(squares)
+        factor = np.power(size, power - 1, out=np.zeros_like(size), where=size > 0)
+        if isinstance(self.matrix, np.ndarray):
+            return Vectors(self.words, self.matrix * factor, forest=self.forest)
+        parts = (values * factor[columns], columns, self.matrix.indptr)
+        return Vectors(self.words, sparse.csr_array(parts, shape=self.matrix.shape), forest=self.forest)
+
+    def _values(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the stored values and the dimension of each."""
+        if isinstance(self.matrix, np.ndarray):
+            return self.matrix.ravel(), np.tile(np.arange(self.n_dimensions), len(self))
+        return self.matrix.data, self.matrix.indices
+
     def _dense_row(self, row: int) -> Dense:
         if isinstance(self.matrix, np.ndarray):
             view: Dense = self.matrix[row]

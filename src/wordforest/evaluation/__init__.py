@@ -1,23 +1,64 @@
-"""How good are vectors: word similarity, analogies, and the suite that runs what data there is."""
+"""How good are vectors: similarity, analogies, completion, sentiment; one suite, intervals, comparisons, reports."""
 
-from wordforest.evaluation.analogy import Section, evaluate_analogies, read_questions
-from wordforest.evaluation.report import as_lines, as_table
-from wordforest.evaluation.score import Score, plain_mean, weighted_mean
-from wordforest.evaluation.similarity import Pair, evaluate_similarity, read_pairs
-from wordforest.evaluation.suite import TEN_SETS, evaluate
+from wordforest.evaluation.analogy import METHODS, OFFSET, Method, Section, judge_analogies, product, read_questions
+from wordforest.evaluation.compare import Comparison, compare
+from wordforest.evaluation.completion import Gap, judge_completion, read_gaps
+from wordforest.evaluation.data import TASKS, Data, find_data
+from wordforest.evaluation.items import Half
+from wordforest.evaluation.outcome import Outcome
+from wordforest.evaluation.report import (
+    Grid,
+    as_latex,
+    as_lines,
+    as_markdown,
+    as_objects,
+    as_table,
+    comparison_as_objects,
+    tabulate,
+    tabulate_comparison,
+)
+from wordforest.evaluation.score import Score, scores_of
+from wordforest.evaluation.sentiment import Review, Reviews, judge_sentiment, read_reviews
+from wordforest.evaluation.similarity import TEN_SETS, Pair, judge_similarity, read_pairs
+from wordforest.evaluation.suite import evaluate, judge
 
 __all__ = [
+    "METHODS",
+    "OFFSET",
+    "TASKS",
     "TEN_SETS",
+    "Comparison",
+    "Data",
+    "Gap",
+    "Grid",
+    "Half",
+    "Method",
+    "Outcome",
     "Pair",
+    "Review",
+    "Reviews",
     "Score",
     "Section",
+    "as_latex",
     "as_lines",
+    "as_markdown",
+    "as_objects",
     "as_table",
+    "compare",
+    "comparison_as_objects",
     "evaluate",
-    "evaluate_analogies",
-    "evaluate_similarity",
-    "plain_mean",
+    "find_data",
+    "judge",
+    "judge_analogies",
+    "judge_completion",
+    "judge_sentiment",
+    "judge_similarity",
+    "product",
+    "read_gaps",
     "read_pairs",
     "read_questions",
-    "weighted_mean",
+    "read_reviews",
+    "scores_of",
+    "tabulate",
+    "tabulate_comparison",
 ]

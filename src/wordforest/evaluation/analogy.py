@@ -1,24 +1,60 @@
-"""Analogies: a is to b as c is to d, where d is the word nearest to b - a + c."""
+"""Analogies: a is to b as c is to d, where d is the word nearest to b and c and farthest from a."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.evaluation.items import numbered
 from wordforest.evaluation.lookup import numbered_lines, rows_of
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.outcome import Outcome
 from wordforest.vectors import Vectors
 
 _PRODUCT_CELLS = 2**21  # question words x vocabulary block, 8 MB in float32
 _SCORE_CELLS = 2**18  # questions x vocabulary block, 1 MB: stays in cache while it is summed and searched
 
 Question = tuple[str, str, str, str]
+Block = NDArray[np.float32]  # (question words, width of a block of the vocabulary)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How the cosines of a word w with a, b and c become one score: join(near(b, w), far(a, w), near(c, w)).
+
+    ``tables`` turns a block of cosines into the tables near and far, once for all questions; ``join`` puts three
+    rows of them together.
+    """
+
+    name: str
+    tables: Callable[[Block], tuple[Block, Block]]
+    join: np.ufunc
+
+
+def _signed(cosines: Block) -> tuple[Block, Block]:
+    return cosines, -cosines
+
+
+def _shifted(cosines: Block, *, eps: float) -> tuple[Block, Block]:
+    # rounding may bring a cosine below -1, which must not change a sign
+    near: Block = np.maximum((1 + cosines) / 2, 0).astype(np.float32, copy=False)
+    return near, np.reciprocal(near + np.float32(eps))
+
+
+def product(eps: float = 1e-3) -> Method:
+    """Return 3CosMul (Levy and Goldberg, 2014): s(b, w) s(c, w) / (s(a, w) + eps), with s = (1 + cosine) / 2."""
+    return Method("product", partial(_shifted, eps=eps), np.multiply)
+
+
+OFFSET = Method("offset", _signed, np.add)
+"""3CosAdd, the rule of the paper: cos(b, w) - cos(a, w) + cos(c, w), so the word nearest to b - a + c."""
+
+METHODS = {method.name: method for method in (OFFSET, product())}
 
 
 @dataclass(frozen=True)
@@ -52,23 +88,26 @@ def read_questions(path: str | Path) -> list[Section]:
     return [Section(name, tuple(questions)) for name, questions in sections]
 
 
-def evaluate_analogies(vectors: Vectors, sections: Sequence[Section]) -> list[Score]:
-    """Return the accuracy in percent of every section, then of all syntactic and all semantic questions.
+def judge_analogies(vectors: Vectors, sections: Sequence[Section], method: Method = OFFSET) -> list[Outcome]:
+    """Return which questions of every section are answered right, then of all syntactic and all semantic ones.
 
-    The answer to (a, b, c) is the word of highest cosine with b - a + c over unit vectors, a, b and c
-    excluded, the first row where several are equal. A question is skipped if one of its four words has no
-    vector, as written or lower-cased.
+    The answer to (a, b, c) is the word that ``method`` scores highest over unit vectors, a, b and c excluded, the
+    first row where several are equal. A question is skipped if one of its four words has no vector, as written
+    or lower-cased.
     """
     known = [_known(vectors, section) for section in sections]
-    asked = np.concatenate([np.empty((0, 4), np.int64), *known])  # (Q, 4)
-    right = _answers(vectors, asked[:, :3]) == asked[:, 3]
-    borders = np.cumsum([len(rows) for rows in known])[:-1]
+    asked = np.array([rows for found in known for rows in found.values()], dtype=np.int64).reshape(-1, 4)  # (Q, 4)
+    right = (_answers(vectors, asked[:, :3], method) == asked[:, 3]).astype(np.float64)
+    borders = np.cumsum([len(found) for found in known])[:-1]
     hits = np.split(right, borders) if known else []
-    scores = [_score(s.name, [h], len(s.questions)) for s, h in zip(sections, hits, strict=True)]
+    outcomes = [
+        Outcome("analogy", section.name, "accuracy", tuple(found), hit, len(section.questions))
+        for section, found, hit in zip(sections, known, hits, strict=True)
+    ]
+    kinds = [section.syntactic for section in sections]
     for name, syntactic in (("syntactic", True), ("semantic", False)):
-        chosen = [(s, h) for s, h in zip(sections, hits, strict=True) if s.syntactic is syntactic]
-        scores.append(_score(name, [h for _, h in chosen], sum(len(s.questions) for s, _ in chosen)))
-    return scores
+        outcomes.append(_together(name, [o for o, kind in zip(outcomes, kinds, strict=False) if kind is syntactic]))
+    return outcomes
 
 
 def _question(path: str | Path, number: int, line: str) -> Question:
@@ -81,24 +120,25 @@ def _question(path: str | Path, number: int, line: str) -> Question:
     return words[0], words[1], words[2], words[3]
 
 
-def _known(vectors: Vectors, section: Section) -> NDArray[np.int64]:
-    """Return the rows of a, b, c, d of every question whose words all have vectors, (q, 4)."""
-    rows = [found for question in section.questions if (found := rows_of(vectors, question)) is not None]
-    return np.array(rows, dtype=np.int64).reshape(-1, 4)
+def _known(vectors: Vectors, section: Section) -> dict[str, list[int]]:
+    """Return key -> rows of a, b, c, d for every question whose words all have vectors."""
+    keys = numbered(f"{section.name}: {' '.join(question)}" for question in section.questions)
+    found = ((key, rows_of(vectors, question)) for key, question in zip(keys, section.questions, strict=True))
+    return {key: rows for key, rows in found if rows is not None}
 
 
-def _score(name: str, hits: list[NDArray[np.bool_]], n_total: int) -> Score:
-    n_scored = sum(len(h) for h in hits)
-    n_right = sum(int(h.sum()) for h in hits)
-    value = 100 * n_right / n_scored if n_scored else math.nan
-    return Score("analogy", name, "accuracy", value, n_scored, n_total)
+def _together(name: str, parts: list[Outcome]) -> Outcome:
+    keys = numbered(key for part in parts for key in part.keys)  # sections may share a name
+    right = np.concatenate([np.empty(0), *(part.values for part in parts)])
+    return Outcome("analogy", name, "accuracy", tuple(keys), right, sum(part.n_total for part in parts))
 
 
-def _answers(vectors: Vectors, asked: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the row nearest to b - a + c for every question (a, b, c), (Q, 3) -> (Q,).
+def _answers(vectors: Vectors, asked: NDArray[np.int64], method: Method) -> NDArray[np.int64]:
+    """Return the row of highest score for every question (a, b, c), (Q, 3) -> (Q,).
 
-    <b - a + c, w> = <b, w> - <a, w> + <c, w>, so the few distinct question words, not the many questions,
-    are multiplied with the vocabulary. The length of b - a + c does not change which w is nearest.
+    Every method needs nothing but cosines of question words: <b - a + c, w> = <b, w> - <a, w> + <c, w>, and the
+    length of b - a + c does not change which w is nearest. So the few distinct question words, not the many
+    questions, are multiplied with the vocabulary, a block of it at a time.
     """
     words, places = np.unique(asked, return_inverse=True)
     places = places.reshape(asked.shape)  # (Q, 3) into words
@@ -111,28 +151,30 @@ def _answers(vectors: Vectors, asked: NDArray[np.int64]) -> NDArray[np.int64]:
     height = max(1, _SCORE_CELLS // width)
     for start in range(0, len(vectors), width):
         unit = np.asarray(vectors.unit[start : start + width], dtype=np.float32)
-        products = asked_unit @ unit.T  # (W, width)
+        near, far = method.tables(asked_unit @ unit.T)  # (W, width) each
         for first in range(0, len(asked), height):
             block = slice(first, first + height)
-            row, score = _best_of_block(products, places[block], asked[block] - start)
+            row, score = _best_of_block(_joined(near, far, places[block], method.join), asked[block] - start)
             better = score > highest[block]
             best[block][better] = row[better] + start
             highest[block][better] = score[better]
     return best
 
 
-def _best_of_block(
-    products: NDArray[np.float32], places: NDArray[np.int64], excluded: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the best column and its score for every question of a block, (q,) each.
-
-    ``places`` (q, 3) points into the rows of ``products``; ``excluded`` (q, 3) are columns, those outside
-    of the block included.
-    """
+def _joined(near: Block, far: Block, places: NDArray[np.int64], join: np.ufunc) -> Block:
+    """Return the scores of a block of questions, (q, 3) into the rows of the tables -> (q, width)."""
     a, b, c = places.T
-    scores = products[b]
-    scores -= products[a]
-    scores += products[c]  # (q, width)
+    scores: Block = near[b]
+    join(scores, far[a], out=scores)
+    join(scores, near[c], out=scores)
+    return scores
+
+
+def _best_of_block(scores: Block, excluded: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the best column and its score for every question of a block, (q, width) -> (q,) each.
+
+    ``excluded`` (q, 3) are columns, those outside of the block included.
+    """
     question, which = np.nonzero((excluded >= 0) & (excluded < scores.shape[1]))
     scores[question, excluded[question, which]] = -np.inf
     row = scores.argmax(axis=1)

@@ -1,47 +1,192 @@
-"""Scores for a person: a table for a terminal, plain lines for a log."""
+"""Scores and comparisons for a person or a program: terminal table, lines, Markdown, LaTeX, JSON objects."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
+from wordforest.evaluation.compare import Comparison
 from wordforest.evaluation.score import Score
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-RULE = "Items with a word that has no vector are skipped; 'scored' counts the others."
+RULES = {
+    "similarity": "a pair with a word that has no vector is skipped.",
+    "analogy": "a question with a word that has no vector is skipped.",
+    "completion": "a question is skipped if a candidate has no vector or no other word has one; "
+    "other words without a vector are left out.",
+    "sentiment": "words without a vector are left out of a sentence; a sentence without any vector is skipped.",
+}
+"""What happens to words without a vector, by task."""
+
+_INTERVALS = "Brackets: 95 % interval, percentiles over resamples of the items."
+_DIFFERENCES = (
+    "Both on their common items; brackets: 95 % interval of the difference over resamples of these; "
+    "p: exact McNemar test for accuracy, resamples for spearman."
+)
+_NAMES = ("task", "set", "metric")
+
+Models = Sequence[tuple[str, Sequence[Score]]]
+Cells = tuple[str, ...]
 
 
-def as_table(scores: Sequence[Score]) -> Table:
-    """Return a Rich table of the scores, a line between tasks, with the rule for missing words below."""
+@dataclass(frozen=True)
+class Grid:
+    """Text in rows and columns, the first three of them names, with notes below."""
+
+    header: Cells
+    rows: tuple[Cells, ...]
+    notes: tuple[str, ...]
+
+
+def tabulate(models: Models) -> Grid:
+    """Return the scores of several models side by side, a row for each set and a column for each model.
+
+    One model alone gets a column each for value, interval and coverage.
+    """
+    notes = (*_rules(score.task for _, scores in models for score in scores), _INTERVALS)
+    if len(models) == 1:
+        scores = models[0][1]
+        alone = tuple((s.task, s.set, s.metric, _value(s), _interval(s), _coverage(s)) for s in scores)
+        return Grid((*_NAMES, "value", "interval", "scored"), alone, notes)
+    by_model = [{(s.task, s.set, s.metric): s for s in scores} for _, scores in models]
+    names = dict.fromkeys(name for scores in by_model for name in scores)
+    rows = tuple((*name, *(_cell(scores.get(name)) for scores in by_model)) for name in names)
+    return Grid((*_NAMES, *(model for model, _ in models)), rows, notes)
+
+
+def tabulate_comparison(comparisons: Sequence[Comparison], first: str, second: str) -> Grid:
+    """Return two models and their difference, a row for each set."""
+    header = (*_NAMES, first, second, "difference", "interval", "p", "common items")
+    notes = (*_rules(comparison.task for comparison in comparisons), _DIFFERENCES)
+    return Grid(header, tuple(map(_compared, comparisons)), notes)
+
+
+def as_table(scores: Grid | Sequence[Score]) -> Table:
+    """Return a Rich table of a grid or of the scores of one model, a line between tasks, the notes below."""
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(caption=RULE, caption_justify="left")
-    for name in ("task", "set", "metric"):
-        table.add_column(name, no_wrap=True)
-    for name in ("value", "scored"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for i, score in enumerate(scores):
-        ends_task = i + 1 < len(scores) and scores[i + 1].task != score.task
-        cells = (score.task, score.set, score.metric, _value(score), _coverage(score))
-        table.add_row(*cells, end_section=ends_task)
+    grid = _grid(scores)
+    table = Table(caption=Text("\n".join(grid.notes)), caption_justify="left")
+    for i, name in enumerate(grid.header):
+        table.add_column(Text(name), justify="left" if i < len(_NAMES) else "right", no_wrap=True)
+    for i, row in enumerate(grid.rows):
+        ends_task = i + 1 < len(grid.rows) and grid.rows[i + 1][0] != row[0]
+        table.add_row(*map(Text, row), end_section=ends_task)
     return table
 
 
-def as_lines(scores: Sequence[Score]) -> list[str]:
-    """Return one aligned line per score, then the rule for missing words."""
-    width = max((len(score.set) for score in scores), default=0)
-    lines = [f"{s.task:<10}  {s.set:<{width}}  {s.metric:<8}  {_value(s):>6}  {_coverage(s)} scored" for s in scores]
-    return [*lines, RULE]
+def as_lines(scores: Grid | Sequence[Score]) -> list[str]:
+    """Return one aligned line for each row of a grid or each score of one model, then the notes."""
+    if not isinstance(scores, Grid):
+        grid = _grid(scores)
+        rows = [(*row[:-1], f"{row[-1]} scored") for row in grid.rows]
+    else:
+        grid, rows = scores, [scores.header, *scores.rows]
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(len(grid.header))]
+    return [*(_aligned(row, widths) for row in rows), *grid.notes]
+
+
+def as_markdown(scores: Grid | Sequence[Score]) -> str:
+    """Return a Markdown table of a grid or of the scores of one model, the notes as a list below it."""
+    grid = _grid(scores)
+    rule = tuple("---" if i < len(_NAMES) else "---:" for i in range(len(grid.header)))
+    rows = (_escaped(grid.header, _MARKDOWN), rule, *(_escaped(row, _MARKDOWN) for row in grid.rows))
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([*lines, "", *(f"- {note}" for note in _escaped(grid.notes, _MARKDOWN)), ""])
+
+
+def as_latex(scores: Grid | Sequence[Score]) -> str:
+    """Return a LaTeX tabular, without any package, of a grid or of the scores of one model; the notes follow it."""
+    grid = _grid(scores)
+    lines = [rf"\begin{{tabular}}{{{'l' * len(_NAMES)}{'r' * (len(grid.header) - len(_NAMES))}}}", r"\hline"]
+    lines += [_latex_row(grid.header), r"\hline"]
+    for i, row in enumerate(grid.rows):
+        if i and grid.rows[i - 1][0] != row[0]:
+            lines.append(r"\hline")
+        lines.append(_latex_row(row))
+    lines += [r"\hline", r"\end{tabular}", ""]
+    return "\n".join([*lines, *_escaped(grid.notes, _LATEX), ""])
+
+
+def as_objects(models: Models) -> list[dict[str, Any]]:
+    """Return one object for JSON for every score of every model; nan becomes None, as JSON has no nan."""
+    return [{"vectors": name, **_object(score)} for name, scores in models for score in scores]
+
+
+def comparison_as_objects(comparisons: Iterable[Comparison], first: str, second: str) -> list[dict[str, Any]]:
+    """Return one object for JSON for every comparison; nan becomes None, as JSON has no nan."""
+    return [{"vectors": [first, second], **_object(comparison)} for comparison in comparisons]
+
+
+def _grid(scores: Grid | Sequence[Score]) -> Grid:
+    return scores if isinstance(scores, Grid) else tabulate([("", scores)])
+
+
+def _rules(tasks: Iterable[str]) -> list[str]:
+    return [f"{task}: {RULES[task]}" for task in dict.fromkeys(tasks) if task in RULES]
+
+
+def _number(value: float, metric: str) -> str:
+    if math.isnan(value):
+        return "-"
+    return f"{value:.1f}" if metric == "accuracy" else f"{value:.3f}"
 
 
 def _value(score: Score) -> str:
-    if math.isnan(score.value):
+    percent = "%" if score.metric == "accuracy" and not math.isnan(score.value) else ""
+    return _number(score.value, score.metric) + percent
+
+
+def _interval(score: Score | Comparison) -> str:
+    if math.isnan(score.low):
         return "-"
-    return f"{score.value:.1f}%" if score.metric == "accuracy" else f"{score.value:.3f}"
+    return f"[{_number(score.low, score.metric)}, {_number(score.high, score.metric)}]"
 
 
 def _coverage(score: Score) -> str:
     return f"{score.n_scored}/{score.n_total}"
+
+
+def _cell(score: Score | None) -> str:
+    if score is None:
+        return ""
+    return f"{_value(score)} {_interval(score)} {_coverage(score)}"
+
+
+def _compared(c: Comparison) -> Cells:
+    first, second, difference = (_number(value, c.metric) for value in (c.first, c.second, c.difference))
+    p = "-" if math.isnan(c.p) else f"{c.p:.3f}" if c.p >= 0.001 else "<0.001"
+    return c.task, c.set, c.metric, first, second, difference, _interval(c), p, str(c.n_common)
+
+
+def _aligned(row: Cells, widths: list[int]) -> str:
+    cells = [
+        f"{cell:<{width}}" if i < len(_NAMES) else f"{cell:>{width}}"
+        for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
+    return "  ".join(cells).rstrip()
+
+
+_MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\|*_`<>#"} | {"\n": " "})
+_LATEX = str.maketrans({character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "\n": " ",
+})  # fmt: skip
+
+
+def _escaped(cells: Cells, table: dict[int, str]) -> Cells:
+    return tuple(cell.translate(table) for cell in cells)
+
+
+def _latex_row(row: Cells) -> str:
+    # braces: a cell that starts with [ would be taken for an argument of the row's end before it
+    return " & ".join(f"{{{cell}}}" if cell.startswith("[") else cell for cell in _escaped(row, _LATEX)) + r" \\"
+
+
+def _object(item: Score | Comparison) -> dict[str, Any]:
+    return {name: None if value != value else value for name, value in asdict(item).items()}

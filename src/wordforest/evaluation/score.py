@@ -1,10 +1,17 @@
-"""The one result type of every evaluation, and how several similarity sets become one number."""
+"""From outcomes to numbers: a score with its interval for every set, and one number for several similarity sets."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+
+from wordforest.evaluation.bootstrap import N_RESAMPLES, Array, generator, interval, resampled_accuracy
+from wordforest.evaluation.outcome import Outcome
+from wordforest.evaluation.ranks import resampled_spearman
+from wordforest.evaluation.similarity import averaged
 
 
 @dataclass(frozen=True)
@@ -12,9 +19,8 @@ class Score:
     """One number and what it rests on.
 
     ``value`` is a correlation in [-1, 1] for ``spearman`` and a percentage for ``accuracy``; it is nan when
-    nothing could be scored. ``n_scored`` of ``n_total`` items had a vector for every word they need; the
-    others were skipped. ``low`` and ``high`` bound a confidence interval of ``value``; nan means that none
-    was computed.
+    nothing could be scored. ``n_scored`` of ``n_total`` items had the vectors they need; the others were skipped.
+    ``low`` and ``high`` are the ends of a 95 % interval of ``value``: percentiles over resamples of the items.
     """
 
     task: str
@@ -27,28 +33,58 @@ class Score:
     high: float = math.nan
 
 
-def weighted_mean(scores: Sequence[Score]) -> Score:
-    """Return the mean over similarity sets, each weighted by its scored pairs: sum(n r) / sum(n).
+def scores_of(outcomes: Iterable[Outcome], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> list[Score]:
+    """Return the score of every outcome, and behind the similarity sets their weighted and their plain mean.
 
-    Sets without a value are left out of the mean and of ``n_scored``; ``n_total`` counts every pair.
+    The means run over those of the ten sets of the paper that are there, and over all sets where none of them is.
+    The weighted mean is sum(n r) / sum(n) with n the scored pairs of a set. Sets without a value are left out of
+    the mean and of its ``n_scored``. Their intervals rest on resamples inside each set; that sets share some
+    pairs is not accounted for.
     """
-    valued = _valued(scores)
-    return _mean("weighted mean", scores, [score.n_scored for score in valued])
+    outcomes = list(outcomes)
+    resampled = [_resampled(outcome, seed, n_resamples) for outcome in outcomes]
+    scores = [_score(outcome, values) for outcome, values in zip(outcomes, resampled, strict=True)]
+    chosen = {id(outcome) for outcome in averaged(outcomes)}
+    places = [i for i, outcome in enumerate(outcomes) if id(outcome) in chosen]
+    if not places:
+        return scores
+    means = _means([scores[i] for i in places], [resampled[i] for i in places])
+    behind = 1 + max(i for i, outcome in enumerate(outcomes) if outcome.task == "similarity")
+    return [*scores[:behind], *means, *scores[behind:]]
 
 
-def plain_mean(scores: Sequence[Score]) -> Score:
-    """Return the mean over similarity sets, each counting once, whatever its size; as weighted_mean else."""
-    return _mean("plain mean", scores, [1] * len(_valued(scores)))
+def mean_weights(sizes: Sequence[int]) -> dict[str, Array]:
+    """Return the share of every set in the weighted and in the plain mean, (sets,) each, with sum 1."""
+    n = np.array(sizes, dtype=np.float64)
+    return {"weighted mean": n / n.sum(), "plain mean": np.full(len(n), 1 / len(n))}
 
 
-def _mean(name: str, scores: Sequence[Score], weights: list[int]) -> Score:
-    valued = _valued(scores)
-    total = sum(w * score.value for w, score in zip(weights, valued, strict=True))
-    size = sum(weights)
-    value = total / size if size > 0 else math.nan
-    n_scored = sum(score.n_scored for score in valued)
-    return Score("similarity", name, "spearman", value, n_scored, sum(score.n_total for score in scores))
+def _score(outcome: Outcome, resampled: Array) -> Score:
+    ends = interval(resampled)
+    return Score(*outcome.name, outcome.value, outcome.n_scored, outcome.n_total, *ends)
 
 
-def _valued(scores: Sequence[Score]) -> list[Score]:
-    return [score for score in scores if not math.isnan(score.value)]
+def _resampled(outcome: Outcome, seed: int, n_resamples: int) -> Array:
+    """Return the value of every resample, (n_resamples,)."""
+    if not outcome.n_scored:
+        return np.full(n_resamples, np.nan)
+    rng = generator(seed, outcome.task, outcome.set)
+    if outcome.metric == "spearman":
+        (found,) = resampled_spearman(outcome.values[None], outcome.gold, rng, n_resamples)
+        return np.asarray(found)
+    return resampled_accuracy(outcome.values, rng, n_resamples)
+
+
+def _means(scores: list[Score], resampled: list[Array]) -> list[Score]:
+    n_total = sum(score.n_total for score in scores)
+    valued = [i for i, score in enumerate(scores) if not math.isnan(score.value)]
+    if not valued:
+        nothing = (math.nan, 0, n_total)
+        return [Score("similarity", name, "spearman", *nothing) for name in ("weighted mean", "plain mean")]
+    sizes = [scores[i].n_scored for i in valued]
+    values = np.array([scores[i].value for i in valued])
+    many = np.array([resampled[i] for i in valued])  # (sets, n_resamples)
+    return [
+        Score("similarity", name, "spearman", float(share @ values), sum(sizes), n_total, *interval(share @ many))
+        for name, share in mean_weights(sizes).items()
+    ]

@@ -8,12 +8,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wordforest.errors import InputError
-from wordforest.evaluation.lookup import numbered_lines, rows_of
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.items import numbered, pair_text
+from wordforest.evaluation.lookup import numbered_lines, rows_of, unit_rows
+from wordforest.evaluation.outcome import Array, Outcome
 from wordforest.vectors import Vectors
+
+TEN_SETS = (
+    "EN-WS-353-ALL",
+    "EN-WS-353-SIM",
+    "EN-WS-353-REL",
+    "EN-MC-30",
+    "EN-RG-65",
+    "EN-RW-STANFORD",
+    "EN-MEN-TR-3k",
+    "EN-MTurk-287",
+    "EN-MTurk-771",
+    "EN-YP-130",
+)
+"""The similarity sets of the paper, by the stem of their file."""
 
 _DECIMALS = 12  # cosines closer than this differ by rounding alone, and must tie
 
@@ -34,29 +48,27 @@ def read_pairs(path: str | Path) -> list[Pair]:
     return pairs
 
 
-def evaluate_similarity(vectors: Vectors, pairs: Sequence[Pair], name: str) -> Score:
-    """Return Spearman's rank correlation of cosine and human score over the pairs with two vectors.
+def judge_similarity(vectors: Vectors, pairs: Sequence[Pair], name: str) -> Outcome:
+    """Return the cosine and the human score of every pair with two vectors; Spearman's correlation is their score.
 
     A pair with a word that has no vector, as written or lower-cased, is skipped. A vector of zeros has
     cosine 0 with every other. Repeated pairs count as they stand. The value is nan for fewer than two pairs,
     and where all cosines or all human scores are equal.
     """
-    found = [(rows, pair.score) for pair in pairs if (rows := rows_of(vectors, pair[:2])) is not None]
-    value = math.nan
-    if found:
-        cosines = _cosines(vectors, np.array([rows for rows, _ in found]))
-        value = spearman(cosines, np.array([score for _, score in found]))
-    return Score("similarity", name, "spearman", value, len(found), len(pairs))
+    found = [
+        (key, rows, pair.score)
+        for key, pair in zip(numbered(pair_text(*pair[:2]) for pair in pairs), pairs, strict=True)
+        if (rows := rows_of(vectors, pair[:2])) is not None
+    ]
+    cosines = _cosines(vectors, [rows for _, rows, _ in found])
+    gold = np.array([score for _, _, score in found], dtype=np.float64)
+    return Outcome("similarity", name, "spearman", tuple(key for key, _, _ in found), cosines, len(pairs), gold)
 
 
-def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return the correlation of the ranks of x and y, shape (n,) each; nan if either is constant.
-
-    scipy.stats.spearmanr gives the same number; importing it takes longer than this whole package.
-    """
-    x, y = _centred_ranks(x), _centred_ranks(y)
-    size = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / size if size > 0 else math.nan
+def averaged(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the similarity sets that the means run over: those of the paper, or all if none of them is there."""
+    sets = [outcome for outcome in outcomes if outcome.task == "similarity"]
+    return [outcome for outcome in sets if outcome.set in TEN_SETS] or sets
 
 
 def _pair(path: str | Path, number: int, line: str) -> Pair:
@@ -78,17 +90,8 @@ def _finite(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _centred_ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return rank minus mean rank, shape (n,); equal values share the mean of their ranks."""
-    _, group, counts = np.unique(x, return_inverse=True, return_counts=True)
-    shared = np.cumsum(counts) - (counts - 1) / 2
-    ranks: NDArray[np.float64] = shared[group] - (len(x) + 1) / 2
-    return ranks
-
-
-def _cosines(vectors: Vectors, rows: NDArray[np.int_]) -> NDArray[np.float64]:
-    """Return the cosine of every pair of rows, (n, 2) -> (n,), in float64 so that parallel vectors tie."""
-    x, y = (np.asarray(vectors.unit[side], dtype=np.float64) for side in rows.T)  # (n, M) each
-    size = np.sqrt(np.einsum("ij,ij->i", x, x) * np.einsum("ij,ij->i", y, y))
-    cosines: NDArray[np.float64] = np.einsum("ij,ij->i", x, y) / np.where(size > 0, size, 1.0)
+def _cosines(vectors: Vectors, rows: list[list[int]]) -> Array:
+    """Return the cosine of every pair of rows, n x 2 -> (n,), in float64 so that parallel vectors tie."""
+    x, y = (unit_rows(vectors, side) for side in np.array(rows, dtype=np.int64).reshape(-1, 2).T)  # (n, M) each
+    cosines: Array = np.einsum("ij,ij->i", x, y)
     return cosines.round(_DECIMALS) + 0.0  # -0.0 + 0.0 is 0.0

@@ -1,98 +1,102 @@
-"""All evaluations for which there is data, in one call."""
+"""All tasks for which there is data, in one call."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar, get_args
 
 from wordforest.errors import InputError
-from wordforest.evaluation.analogy import evaluate_analogies, read_questions
-from wordforest.evaluation.score import Score, plain_mean, weighted_mean
-from wordforest.evaluation.similarity import evaluate_similarity, read_pairs
+from wordforest.evaluation.analogy import OFFSET, Method, judge_analogies, read_questions
+from wordforest.evaluation.completion import judge_completion, read_gaps
+from wordforest.evaluation.data import TASKS, Data, find_data
+from wordforest.evaluation.items import Half, half_of, pair_text
+from wordforest.evaluation.outcome import Outcome
+from wordforest.evaluation.score import Score, scores_of
+from wordforest.evaluation.sentiment import Reviews, judge_sentiment, read_reviews
+from wordforest.evaluation.similarity import judge_similarity, read_pairs
 from wordforest.vectors import Vectors
 
-TEN_SETS = (
-    "EN-WS-353-ALL",
-    "EN-WS-353-SIM",
-    "EN-WS-353-REL",
-    "EN-MC-30",
-    "EN-RG-65",
-    "EN-RW-STANFORD",
-    "EN-MEN-TR-3k",
-    "EN-MTurk-287",
-    "EN-MTurk-771",
-    "EN-YP-130",
-)
-"""The similarity sets of the paper, by the stem of their file."""
-
-_LAYOUT = "wordsim/*.txt or analogy/questions-words.txt"
-_ENVIRONMENT = "WORDFOREST_DATA"
+Item = TypeVar("Item")
 
 
-@dataclass(frozen=True)
-class _Sources:
-    pairs: tuple[Path, ...]
-    questions: Path | None
+def evaluate(
+    vectors: Vectors,
+    data: str | Path | Data | None = None,
+    *,
+    tasks: Sequence[str] | None = None,
+    half: Half | None = None,
+    restrict: int | None = None,
+    method: Method = OFFSET,
+    seed: int = 0,
+) -> list[Score]:
+    """Return the scores of every set of every task found, with their summaries and 95 % intervals.
 
-
-def evaluate(vectors: Vectors, data: str | Path | None = None) -> list[Score]:
-    """Return the scores of every similarity set and analogy section found, with their summaries.
-
-    ``data`` is a folder with ``wordsim/*.txt`` and ``analogy/questions-words.txt``, or one of them; without
-    it the folder named by WORDFOREST_DATA; without that the files that come with gensim, where it is
-    installed. The weighted and the plain mean run over those of the ten sets of the paper that are there;
-    if none of them is, over all similarity sets there are.
+    ``data`` is a folder, or what ``find_data`` returns; without it the folder named by WORDFOREST_DATA; without
+    that the files that come with gensim, where it is installed. ``tasks`` names some of TASKS; without it all that
+    have data are run. ``half`` keeps the items of one of two fixed halves. With ``restrict`` only the first so
+    many words exist. ``method`` answers analogies. ``seed`` is that of the intervals.
     """
-    sources = _find(data)
-    scores = [evaluate_similarity(vectors, read_pairs(path), path.stem) for path in sources.pairs]
-    if scores:
-        chosen = [score for score in scores if score.set in TEN_SETS] or scores
-        scores += [weighted_mean(chosen), plain_mean(chosen)]
-    if sources.questions is not None:
-        scores += evaluate_analogies(vectors, read_questions(sources.questions))
-    return scores
+    return scores_of(judge(vectors, data, tasks=tasks, half=half, restrict=restrict, method=method), seed=seed)
 
 
-def _find(data: str | Path | None) -> _Sources:
-    folder, origin = data, "data"
-    if folder is None:
-        folder, origin = os.environ.get(_ENVIRONMENT) or None, _ENVIRONMENT
-    if folder is not None:
-        return _in_folder(Path(folder), origin)
-    sources = _in_gensim()
-    if sources is None:
-        raise InputError(
-            f"expected evaluation data, found none: neither data nor {_ENVIRONMENT} names a folder, and "
-            f"gensim, which carries a few sets, is not installed. Give a folder with {_LAYOUT}, or run: "
-            "pip install 'wordforest[demo]'"
-        )
-    return sources
+def judge(
+    vectors: Vectors,
+    data: str | Path | Data | None = None,
+    *,
+    tasks: Sequence[str] | None = None,
+    half: Half | None = None,
+    restrict: int | None = None,
+    method: Method = OFFSET,
+) -> list[Outcome]:
+    """Return what ``evaluate`` scores, item by item, so that two models can be compared; arguments as there."""
+    if half is not None and half not in get_args(Half):
+        raise InputError(f"half = {half!r}: expected 'development', 'test' or none. Choose one of them.")
+    found = data if isinstance(data, Data) else find_data(data)
+    asked = _asked(tasks)
+    known = _first_words(vectors, restrict)
+    outcomes: list[Outcome] = []
+    for task in TASKS:
+        if task in asked or (not asked and task in found.files):
+            outcomes += _judged(task, known, found.of(task), half, method)
+    return outcomes
 
 
-def _in_folder(folder: Path, origin: str) -> _Sources:
-    if not folder.is_dir():
-        raise InputError(f"{origin} = {folder}: expected a folder with {_LAYOUT}, found none. Check the path.")
-    pairs = sorted((folder / "wordsim").glob("*.txt"), key=_paper_order)
-    questions = folder / "analogy" / "questions-words.txt"
-    if not pairs and not questions.is_file():
-        raise InputError(f"{origin} = {folder}: expected {_LAYOUT} in it, found neither. Check the path.")
-    return _Sources(tuple(pairs), questions if questions.is_file() else None)
+def _asked(tasks: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the tasks asked for by name; none means all that have data."""
+    if tasks is None:
+        return ()
+    names = (tasks,) if isinstance(tasks, str) else tuple(tasks)
+    unknown = [name for name in names if name not in TASKS]
+    if unknown or not names:
+        came = ", ".join(map(repr, unknown)) or "none"
+        raise InputError(f"tasks: expected some of {', '.join(TASKS)}, found {came}. Choose among these.")
+    return names
 
 
-def _paper_order(path: Path) -> tuple[int, str]:
-    return (TEN_SETS.index(path.stem) if path.stem in TEN_SETS else len(TEN_SETS)), path.stem
+def _first_words(vectors: Vectors, restrict: int | None) -> Vectors:
+    if restrict is not None and restrict < 1:
+        raise InputError(f"restrict = {restrict}: expected at least one word. Give a larger number, or none.")
+    if restrict is None or restrict >= len(vectors):
+        return vectors
+    return Vectors(vectors.words[:restrict], vectors.matrix[:restrict])
 
 
-def _in_gensim() -> _Sources | None:
-    """Return the sets inside gensim's wheel, found without importing it: that takes seconds."""
-    spec = find_spec("gensim")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(spec.submodule_search_locations[0]) / "test" / "test_data"
-    pairs = tuple(path for name in ("wordsim353.tsv", "simlex999.txt") if (path := folder / name).is_file())
-    questions = folder / "questions-words.txt"
-    if not pairs and not questions.is_file():
-        return None
-    return _Sources(pairs, questions if questions.is_file() else None)
+def _judged(
+    task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | None, method: Method
+) -> Iterable[Outcome]:
+    def kept(items: Sequence[Item], text: Callable[[Item], str]) -> tuple[Item, ...]:
+        return tuple(item for item in items if half is None or half_of(task, text(item)) == half)
+
+    if task == "similarity":
+        sets = ((path.stem, read_pairs(path)) for path in files)
+        return [judge_similarity(vectors, kept(pairs, lambda p: pair_text(*p[:2])), name) for name, pairs in sets]
+    if task == "analogy":
+        sections = read_questions(files[0])
+        halves = [replace(s, questions=kept(s.questions, lambda q: " ".join(q).lower())) for s in sections]
+        return judge_analogies(vectors, halves, method)
+    if task == "completion":
+        return [judge_completion(vectors, kept(read_gaps(*files), lambda gap: gap.sentence))]
+    train, dev, test = (read_reviews(path) for path in files)
+    return [judge_sentiment(vectors, Reviews(train, dev, kept(test, lambda review: review.sentence)))]

@@ -13,7 +13,7 @@ from wordforest.store.checkpoint import (
 )
 from wordforest.store.counts import is_counts_folder, load_counts, save_counts
 from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
-from wordforest.store.formats import read_vectors, write_vectors
+from wordforest.store.formats import read_vectors, vector_files, write_vectors
 from wordforest.store.run import Run, is_run_folder, load_run, prepare_folder, remove_results, save_run
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "save_counts",
     "save_run",
     "save_state",
+    "vector_files",
     "write_figure",
     "write_json",
     "write_text",

@@ -1,0 +1,161 @@
+"""Baselines on one text: tokens a second of learning, and similarity against an independent run of the same method.
+
+python benchmarks/baselines.py speed [CORPUS] [--dimensions 52]          nce and rnn, tokens/s, learning alone
+python benchmarks/baselines.py check CORPUS --data DIR [--dimensions 52] pca, sc, cbow, sg against other tools
+python benchmarks/baselines.py rnn CORPUS --data DIR [--tokens 5000000]  perplexity and similarity on a part
+
+Without CORPUS the State of the Union addresses are used (extra ``demo``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import wordforest as wf
+from wordforest.baselines.nce import NceSettings, learn_nce
+from wordforest.baselines.rnn import RnnSettings, learn_rnn
+from wordforest.demo import addresses
+from wordforest.execution import Threads, available_cores
+from wordforest.text import choose_vocabulary, read_tokens
+
+
+def speed(options: argparse.Namespace) -> None:
+    """Tokens of text a second in one pass; a first short pass compiles and warms up."""
+    ids, vocabulary = tokens_of(options.corpus)
+    n_tokens = int((ids >= 0).sum())
+    print("| baseline | tokens | seconds | tokens/s |\n|---|---|---|---|")
+    for name, learn in (("nce", _nce), ("rnn", _rnn)):
+        learn(ids[:100_000], vocabulary.counts, options)
+        started = time.perf_counter()
+        learn(ids, vocabulary.counts, options)
+        seconds = time.perf_counter() - started
+        print(f"| {name} | {n_tokens:,} | {seconds:.1f} | {n_tokens / seconds:,.0f} |", flush=True)
+
+
+def check(options: argparse.Namespace) -> None:
+    """Similarity of our command and of the tool called directly."""
+    print("| baseline | here | independent | tool |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        counts = Path(folder) / "counts"
+        wf.count_corpus(options.corpus, counts)
+        ids, vocabulary = tokens_of(options.corpus)
+        for name, tool in (("pca", _truncated_svd), ("sc", _dictionary_learning), ("cbow", _gensim), ("sg", _gensim)):
+            source = counts if name in ("pca", "sc") else options.corpus
+            ours = wf.baseline(name, source, dimensions=options.dimensions).vectors
+            theirs, title = tool(name, counts, ids, vocabulary, options.dimensions)
+            values = [similarity(vectors, options.data) for vectors in (ours, theirs)]
+            print(f"| {name} | {values[0]:.3f} | {values[1]:.3f} | {title} |", flush=True)
+
+
+def rnn(options: argparse.Namespace) -> None:
+    """Validation perplexity and similarity after learning from a part of the text."""
+    ids, vocabulary = tokens_of(options.corpus, options.tokens)
+    settings = RnnSettings(dimensions=options.dimensions)
+    started = time.perf_counter()
+    learned = learn_rnn(ids, vocabulary.counts, settings, threads=available_cores())
+    seconds = time.perf_counter() - started
+    value = similarity(wf.Vectors(vocabulary.words, learned.vectors), options.data)
+    print(f"V = {len(vocabulary)}, {settings}")
+    print(f"perplexity {learned.perplexity:.0f}, similarity {value:.3f}, {seconds:.0f} s")
+
+
+def tokens_of(corpus: str | None, limit: int | None = None) -> tuple[np.ndarray, wf.Vocabulary]:
+    """Return rows of the vocabulary, -1 between sentences, and the vocabulary of (the first part of) a text."""
+    tokens = read_tokens(corpus or addresses())
+    ids = np.asarray(tokens.ids[:limit])
+    counts = np.bincount(ids[ids >= 0], minlength=len(tokens.words))
+    vocabulary, rows = choose_vocabulary(tokens.words, counts, 10)
+    return np.append(rows, np.int32(-1))[ids], vocabulary
+
+
+def similarity(vectors: wf.Vectors, data: str | None) -> float:
+    scores = wf.evaluate(vectors, data, tasks=("similarity",))
+    return next(score.value for score in scores if score.set == "weighted mean")
+
+
+def _nce(ids: np.ndarray, counts: np.ndarray, options: argparse.Namespace) -> None:
+    learn_nce(ids, counts, NceSettings(dimensions=options.dimensions, epochs=1), executor=Threads())
+
+
+def _rnn(ids: np.ndarray, counts: np.ndarray, options: argparse.Namespace) -> None:
+    learn_rnn(ids, counts, RnnSettings(dimensions=options.dimensions, epochs=1), threads=available_cores())
+
+
+def _truncated_svd(_: str, counts: Path, __: Any, vocabulary: wf.Vocabulary, dimensions: int) -> tuple[wf.Vectors, str]:
+    from sklearn.decomposition import TruncatedSVD
+
+    words = TruncatedSVD(dimensions, random_state=0).fit_transform(_pmi(counts))
+    return wf.Vectors(vocabulary.words, words), "scikit-learn TruncatedSVD"
+
+
+def _dictionary_learning(
+    _: str, counts: Path, __: Any, vocabulary: wf.Vocabulary, dimensions: int
+) -> tuple[wf.Vectors, str]:
+    """Codes by scikit-learn's lasso (coordinate descent) for a dictionary of its own truncated SVD start.
+
+    scikit-learn's dictionary learning takes no sparse X, and X has billions of cells. So it alternates here: codes by
+    its lasso from the Gram matrix, and the dictionary by least squares with columns cut to length one.
+    """
+    from sklearn.decomposition import TruncatedSVD, sparse_encode
+
+    X = _pmi(counts)
+    D = TruncatedSVD(dimensions, random_state=0).fit(X).components_  # (M, C)
+    A = np.zeros((X.shape[0], dimensions))
+    for _step in range(4):
+        A = sparse_encode(
+            X,
+            D,
+            gram=D @ D.T,
+            cov=(X @ D.T).T,
+            algorithm="lasso_cd",
+            alpha=0.05,
+            n_jobs=available_cores(),
+            max_iter=200,
+        )
+        D = np.linalg.solve(A.T @ A + 1e-6 * np.eye(dimensions), (X.T @ A).T)
+        D /= np.maximum(1.0, np.linalg.norm(D, axis=1, keepdims=True))
+    return wf.Vectors(vocabulary.words, A), "scikit-learn lasso_cd, alternating"
+
+
+def _pmi(counts: Path) -> Any:
+    from wordforest.store import load_counts
+
+    return wf.pmi(load_counts(counts)[2])
+
+
+def _gensim(name: str, _: Path, ids: np.ndarray, vocabulary: wf.Vocabulary, dimensions: int) -> tuple[wf.Vectors, str]:
+    from gensim.models import Word2Vec
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sentences.txt"
+        words = [*vocabulary.words, "\n"]
+        path.write_text(" ".join(words[i] for i in ids.tolist()) + "\n", encoding="utf-8")
+        model = Word2Vec(
+            corpus_file=str(path), vector_size=dimensions, sg=int(name == "sg"), window=5, min_count=1,
+            workers=available_cores(), seed=1,
+        )  # fmt: skip
+    return wf.Vectors(model.wv.index_to_key, model.wv.vectors), "gensim Word2Vec"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="?", default="speed", choices=("speed", "check", "rnn"))
+    parser.add_argument("corpus", nargs="?", default=None)
+    parser.add_argument("--data", default=None)
+    parser.add_argument("--dimensions", type=int, default=52)
+    parser.add_argument("--tokens", type=int, default=5_000_000)
+    options = parser.parse_args()
+    print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores\n")
+    {"speed": speed, "check": check, "rnn": rnn}[options.part](options)
+
+
+if __name__ == "__main__":
+    main()

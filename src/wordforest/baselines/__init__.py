@@ -1,0 +1,1 @@
+"""The other ways to learn word vectors that FOREST is compared with."""

@@ -1,0 +1,22 @@
+"""The command line: commands of a few lines each, no maths. Errors are one or two lines on standard error."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from wordforest.cli import judge, learn, look  # noqa: F401 each adds its commands
+from wordforest.cli.base import UsageError, app
+
+
+def main() -> None:
+    """Run the command line; wrong use is told in two lines."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
+    try:
+        sys.exit(app(prog_name="wordforest", standalone_mode=False))
+    except UsageError as error:
+        command = error.ctx.command_path if error.ctx else "wordforest"
+        message = error.format_message()  # empty where the help was shown already
+        sys.stderr.write(f"error: {message}\nTry: {command} --help\n" if message else "")
+        sys.exit(2)

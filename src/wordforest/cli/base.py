@@ -1,0 +1,118 @@
+"""What all commands share: the app, its options, and errors told in one or two lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Literal, ParamSpec
+
+import typer
+
+from wordforest import __version__
+from wordforest.errors import InputError, MissingExtraError
+
+P = ParamSpec("P")
+UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+# Arguments and options that several commands share.
+CorpusArg = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CORPUS...", help="Text files, folders, globs or URLs, plain or compressed; - is standard input."
+    ),
+]
+VectorsArg = Annotated[str, typer.Argument(metavar="VECTORS", help="A run folder, or a file of vectors.")]
+OutOpt = Annotated[Path, typer.Option("--out", help="Folder to write.")]
+Window = Annotated[int, typer.Option(help="Context words on each side.")]
+MinCount = Annotated[int, typer.Option(help="Rarer words become #rare#.")]
+MaxVocab = Annotated[int | None, typer.Option(help="Keep at most this many words; others become #rare#.")]
+DynamicWindow = Annotated[
+    bool, typer.Option("--dynamic-window", help="Pairs at distance d count in proportion to 1/d.")
+]
+Subsample = Annotated[
+    float, typer.Option(help="Drop frequent words as word2vec does, with this threshold, as in 1e-4; 0: none.")
+]
+MeasureOpt = Annotated[Literal["pmi", "ppmi", "sppmi"], typer.Option(help="Association of word and context.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same bits.")]
+TokenizerOpt = Annotated[
+    Literal["words", "whitespace"],
+    typer.Option(help="words: raw text; whitespace: tokenised text, a sentence a line."),
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase/--no-lowercase", help="Lower-case all words.")]
+Numbers = Annotated[bool, typer.Option("--numbers/--keep-numbers", help="Numbers become #number#.")]
+ErrorsOpt = Annotated[Literal["strict", "replace"], typer.Option(help="What to do with bytes that are not UTF-8.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Threads; the result is the same for any number. Default: all cores."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what --out holds.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show the traceback of an error.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+Neighbours = Annotated[int, typer.Option("-k", min=1, help="How many words.")]
+
+
+def friendly(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn exceptions into one or two lines and an exit code: 1 failed, 2 wrong use or bad input, 130 interrupted."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader has left, as head does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from None
+        except (Exception, KeyboardInterrupt) as error:
+            if kwargs.get("verbose"):
+                traceback.print_exc()
+            message, code = _explain(error)
+            sys.stderr.write(message + "\n")
+            raise SystemExit(code) from None
+
+    return run
+
+
+def _explain(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, InputError | MissingExtraError):
+        return f"error: {error}", 2
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted. Nothing was left half written.", 130
+    if isinstance(error, OSError):
+        return f"error: {error}. Check the disk and the permissions.", 1
+    return f"error: {type(error).__name__}: {error}. Run again with --verbose to see where.", 1
+
+
+@app.callback(invoke_without_command=True)
+def wordforest(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False
+) -> None:
+    """Word vectors whose dimensions form a forest, learned from raw text."""
+    if version:
+        typer.echo(f"wordforest {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
+
+
+def reporter(quiet: bool, as_json: bool) -> Any:
+    """Return what shows the progress of a long job."""
+    from wordforest.progress import make_reporter
+
+    return make_reporter(quiet=quiet, as_json=as_json)
+
+
+def read_vectors(name: str) -> Any:
+    """Return the vectors of a run folder or a file; what a person should know goes to standard error."""
+    from wordforest import store
+
+    def on_notice(notice: str) -> None:
+        sys.stderr.write(f"note: {notice}\n")
+
+    return store.read_vectors(name, on_notice=on_notice)

@@ -1,0 +1,157 @@
+"""Commands that judge vectors: evaluate, data, reproduce."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from wordforest.cli.base import Force, Json, OutOpt, Quiet, Verbose, Workers, app, friendly, read_vectors, reporter
+from wordforest.errors import InputError
+
+
+@app.command()
+@friendly
+def evaluate(
+    vectors: Annotated[list[str], typer.Argument(metavar="VECTORS...", help="Run folders or vector files.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the data. Default: WORDFOREST_DATA, else the cache, else gensim's few sets."),
+    ] = None,
+    tasks: Annotated[
+        str | None, typer.Option(help="Some of similarity,analogy,completion,sentiment. Default: all with data.")
+    ] = None,
+    form: Annotated[
+        Literal["table", "markdown", "latex", "json"], typer.Option("--format", help="How to write the scores.")
+    ] = "table",
+    out: Annotated[Path | None, typer.Option(help="File to write to, in place of the terminal.")] = None,
+    half: Annotated[
+        Literal["development", "test"] | None, typer.Option(help="Only one of two fixed halves of all items.")
+    ] = None,
+    restrict: Annotated[int | None, typer.Option(help="Know and search the first N words only.")] = None,
+    method: Annotated[
+        Literal["offset", "product"], typer.Option(help="Analogies: offset (3CosAdd) or product (3CosMul).")
+    ] = "offset",
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare the first with each of the others on their common items.")
+    ] = False,
+    scale: Annotated[float, typer.Option(help="Raise the norm of every dimension to this power first.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
+    force: Force = False,
+    json: Json = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+) -> None:
+    """Score vectors on word similarity, analogies, sentence completion and sentiment, with 95 % intervals."""
+    from wordforest import datasets, evaluation, terminal
+
+    if out is not None and out.exists() and not force:
+        raise InputError(f"{out} already exists; add --force to replace it or choose another name.")
+    if compare and len(vectors) < 2:
+        raise InputError("--compare needs at least two VECTORS: the first is compared with each of the others.")
+    found = evaluation.find_data(data, datasets.cache_folder())
+    asked = None if tasks is None else [task.strip() for task in tasks.split(",")]
+    judged = []
+    for name in vectors:
+        loaded = read_vectors(name)
+        outcomes = evaluation.judge(
+            loaded if scale == 1 else loaded.scaled(scale), found, tasks=asked, half=half, restrict=restrict,
+            method=evaluation.METHODS[method],
+        )  # fmt: skip
+        judged.append((name, outcomes))
+    terminal.show_judged(judged, form="json" if json else form, out=out, compared=compare, seed=seed)
+
+
+data_app = typer.Typer(help="The sets that vectors are judged with: list, fetch or check them.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+FolderOpt = Annotated[
+    Path | None, typer.Option("--data", help="Folder of the data. Default: WORDFOREST_DATA, else the cache.")
+]
+
+
+@data_app.command("list")
+@friendly
+def list_data(
+    data: FolderOpt = None, json: Json = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
+) -> None:  # fmt: skip
+    """Show every set, what it is, under which terms, and whether it is here."""
+    from wordforest import datasets, terminal
+
+    states = datasets.check(_data_folder(data))
+    terminal.show_datasets(list(datasets.DATASETS.values()), states, as_json=json)
+
+
+@data_app.command("fetch")
+@friendly
+def fetch_data(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="wordsim analogy msr_scc sst2")],
+    data: FolderOpt = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="A folder or URL that holds the same files, as in msr_scc/testing_data.csv.")
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    json: Json = False,
+) -> None:
+    """Download sets into the data folder; every file is checked by its SHA-256."""
+    from wordforest import datasets
+
+    folder = _data_folder(data)
+    with reporter(quiet, json) as report:
+        paths = datasets.fetch(
+            names, folder=folder, mirror=mirror,
+            on_file=lambda file, fetched: report.say(f"{file.path}: {'fetched' if fetched else 'here already'}"),
+        )  # fmt: skip
+        report.say(f"{len(paths)} files are in {folder}")
+
+
+@data_app.command("check")
+@friendly
+def check_data(
+    data: FolderOpt = None, json: Json = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
+) -> None:  # fmt: skip
+    """Compare every file with its SHA-256; exit code 1 if one is missing or different."""
+    from wordforest import datasets, terminal
+
+    folder = _data_folder(data)
+    states = datasets.check(folder)
+    terminal.show_file_states(folder, states, as_json=json)
+    if any(status.state != "present" for status in states):
+        raise SystemExit(1)
+
+
+@app.command()
+@friendly
+def reproduce(
+    experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT.toml", help="As in experiments/table1.toml.")],
+    out: OutOpt,
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="Text to train on, in place of that of the file; may be repeated.")
+    ] = None,
+    data: FolderOpt = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The demo corpus and a small profile: minutes.")] = False,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    json: Json = False,
+) -> None:
+    """Train, judge and compare all models of an experiment; run again, it does only what is missing or has changed."""
+    from wordforest import datasets
+    from wordforest.reproduce import reproduce as run
+
+    with reporter(quiet, json) as report:
+        rows = run(
+            experiment, out, corpus=corpus, data=data, cache=datasets.cache_folder(), quick=quick, workers=workers,
+            report=report,
+        )  # fmt: skip
+    if failed := [row.cell.model.name for row in rows if row.failure]:
+        raise RuntimeError(f"{', '.join(failed)} failed, the others are in {out}")
+
+
+def _data_folder(data: Path | None) -> Path:
+    from wordforest import datasets
+
+    named = os.environ.get("WORDFOREST_DATA")
+    return data or (Path(named) if named else datasets.cache_folder())

@@ -1,0 +1,184 @@
+"""Commands that learn: train, count, baseline."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from wordforest.cli.base import (
+    CorpusArg,
+    DynamicWindow,
+    ErrorsOpt,
+    Force,
+    Json,
+    Lowercase,
+    MaxVocab,
+    MeasureOpt,
+    MinCount,
+    Numbers,
+    OutOpt,
+    Quiet,
+    Seed,
+    Subsample,
+    TokenizerOpt,
+    Verbose,
+    Window,
+    Workers,
+    app,
+    friendly,
+    reporter,
+)
+from wordforest.errors import InputError
+
+
+@app.command()
+@friendly
+def train(
+    corpus: CorpusArg,
+    out: OutOpt,
+    trees: Annotated[int, typer.Option(help="Trees of the forest; M = 13 x trees with the default branching.")] = 4,
+    branching: Annotated[
+        str, typer.Option(help="Children of a node at each depth, as in 3,3; empty for single nodes.")
+    ] = "3,3",
+    lam: Annotated[str, typer.Option(help="Weight of the forest penalty, or auto: chosen by --density.")] = "0.1",
+    density: Annotated[float, typer.Option(help="With --lam auto: the share of non-zeros to aim at.")] = 0.5,
+    window: Window = 5,
+    min_count: MinCount = 10,
+    max_vocab: MaxVocab = None,
+    dynamic_window: DynamicWindow = False,
+    subsample: Subsample = 0.0,
+    tokenizer: TokenizerOpt = "words",
+    lowercase: Lowercase = True,
+    numbers: Numbers = True,
+    errors: ErrorsOpt = "strict",
+    measure: MeasureOpt = "pmi",
+    smoothing: Annotated[float, typer.Option(help="Power of the context counts.")] = 1.0,
+    shift: Annotated[float, typer.Option(help="Shift of sppmi.")] = 0.0,
+    epochs: Annotated[int, typer.Option(help="Passes over the words at most.")] = 100,
+    tol: Annotated[float, typer.Option(help="Stop when the dictionary gains less than this share in a pass.")] = 5e-3,
+    dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
+    workers: Workers = None,
+    seed: Seed = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was broken off, to the same bits.")
+    ] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    json: Json = False,
+) -> None:
+    """Learn word vectors from text, or from a counts folder."""
+    from wordforest import experiment
+
+    with reporter(quiet, json) as report:
+        experiment.train(
+            corpus, out=out, force=force, resume=resume, workers=workers, report=report,
+            n_trees=trees, branching=_branching(branching), lam=_lam(lam), density=density, window=window,
+            min_count=min_count, max_vocab=max_vocab, dynamic_window=dynamic_window, subsample=subsample,
+            tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
+            measure=measure, smoothing=smoothing, shift=shift, epochs=epochs, tol=tol, dtype=dtype, seed=seed,
+        )  # fmt: skip
+
+
+@app.command()
+@friendly
+def count(
+    corpus: CorpusArg,
+    out: OutOpt,
+    window: Window = 5,
+    min_count: MinCount = 10,
+    max_vocab: MaxVocab = None,
+    dynamic_window: DynamicWindow = False,
+    subsample: Subsample = 0.0,
+    tokenizer: TokenizerOpt = "words",
+    lowercase: Lowercase = True,
+    numbers: Numbers = True,
+    errors: ErrorsOpt = "strict",
+    workers: Workers = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    json: Json = False,
+) -> None:
+    """Count words and pairs of words into a folder that train takes in place of text."""
+    from wordforest import experiment
+
+    with reporter(quiet, json) as report:
+        experiment.count_corpus(
+            corpus, out, force=force, workers=workers, report=report,
+            window=window, min_count=min_count, max_vocab=max_vocab, dynamic_window=dynamic_window,
+            subsample=subsample, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
+        )  # fmt: skip
+
+
+@app.command()
+@friendly
+def baseline(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="pca sc nnse hpca cbow sg cbow-hs sg-hs nce rnn")],
+    corpus: CorpusArg,
+    out: OutOpt,
+    dimensions: Annotated[int, typer.Option(help="M, the length of a vector.")] = 52,
+    window: Annotated[int | None, typer.Option(help="Context words on each side; all but rnn. Default: 5.")] = None,
+    min_count: MinCount = 10,
+    max_vocab: MaxVocab = None,
+    dynamic_window: Annotated[
+        bool | None, typer.Option("--dynamic-window", help="pca sc nnse hpca: pairs at distance d count like 1/d.")
+    ] = None,
+    subsample: Annotated[
+        float | None,
+        typer.Option(help="All but nce rnn: threshold for dropping frequent words. cbow, sg: 1e-3, else 0."),
+    ] = None,
+    tokenizer: TokenizerOpt = "words",
+    lowercase: Lowercase = True,
+    numbers: Numbers = True,
+    errors: ErrorsOpt = "strict",
+    measure: Annotated[
+        Literal["pmi", "ppmi", "sppmi"] | None, typer.Option(help="pca sc nnse: association. Default: pmi.")
+    ] = None,
+    smoothing: Annotated[float | None, typer.Option(help="pca sc nnse: power of the context counts.")] = None,
+    shift: Annotated[float | None, typer.Option(help="pca sc nnse: shift of sppmi.")] = None,
+    lam: Annotated[float | None, typer.Option(help="sc nnse: weight of the penalty. Default: 0.1.")] = None,
+    power: Annotated[
+        float | None, typer.Option(help="pca hpca: words are U S^power, default 1; nce: power of the noise counts.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the words or the text; all but pca hpca.")] = None,
+    eta: Annotated[float | None, typer.Option(help="cbow sg nce rnn: step size at the start.")] = None,
+    negative: Annotated[int | None, typer.Option(help="cbow sg: negative samples. Default: 5.")] = None,
+    noise: Annotated[int | None, typer.Option(help="nce: noise words for each word. Default: 25.")] = None,
+    device: Annotated[str, typer.Option(help="rnn: cpu or cuda.")] = "cpu",
+    workers: Workers = None,
+    seed: Seed = 0,
+    force: Force = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    json: Json = False,
+) -> None:
+    """Learn the vectors of a competing method from the same text, by the same rules."""
+    from wordforest import experiment
+
+    asked = {
+        "window": window, "dynamic_window": dynamic_window or None, "subsample": subsample, "measure": measure,
+        "smoothing": smoothing, "shift": shift, "lam": lam, "power": power, "epochs": epochs, "eta": eta,
+        "negative": negative, "noise": noise,
+    }  # fmt: skip
+    with reporter(quiet, json) as report:
+        experiment.baseline(
+            name, corpus, out=out, force=force, workers=workers, device=device, report=report, dimensions=dimensions,
+            min_count=min_count, max_vocab=max_vocab, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers,
+            errors=errors, seed=seed, **{option: value for option, value in asked.items() if value is not None},
+        )  # fmt: skip
+
+
+def _lam(text: str) -> float | str:
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise InputError(f"--lam {text}: expected a number, as in 0.1, or auto.") from None
+
+
+def _branching(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(",")) if text.strip() else ()
+    except ValueError:
+        raise InputError(f"--branching {text}: expected whole numbers with commas between, as in 3,3.") from None

@@ -1,0 +1,144 @@
+"""Sentiment: can a linear model tell from the mean vector of a sentence whether it praises or blames?"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordforest.errors import InputError
+from wordforest.evaluation.items import numbered
+from wordforest.evaluation.lookup import dense_rows, read_bytes, token_rows
+from wordforest.evaluation.outcome import Array, Outcome
+from wordforest.vectors import Vectors
+
+STRENGTHS = tuple(float(10 ** (power / 2)) for power in range(-10, 7))
+"""The values of C that are tried, 1e-5 to 1e3 by half decades: strongest penalty first."""
+
+_TOLERANCE = 1e-6  # largest slope of the mean loss where a fit ends
+
+
+class Review(NamedTuple):
+    """A sentence, its words parted by white space, and whether it praises (1) or blames (0)."""
+
+    label: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Reviews:
+    """The three parts: to learn from, to choose the strength of the penalty with, and to count right answers in."""
+
+    train: tuple[Review, ...]
+    dev: tuple[Review, ...]
+    test: tuple[Review, ...]
+
+
+def read_reviews(path: str | Path) -> tuple[Review, ...]:
+    """Read ``label SPACE sentence`` from each line; a line that is not UTF-8 is taken for Latin-1."""
+    reviews = []
+    for number, line in enumerate(read_bytes(path).split(b"\n"), start=1):
+        text = _decoded(line).strip()
+        if text:
+            reviews.append(_review(path, number, text))
+    if not reviews:
+        raise InputError(f"{path}: expected lines of 'label SPACE sentence', found none. Check the path.")
+    return tuple(reviews)
+
+
+def judge_sentiment(vectors: Vectors, reviews: Reviews, name: str = "SST-2") -> Outcome:
+    """Return which test sentences a logistic regression labels right.
+
+    A sentence is the mean of the vectors of its words that have one, repeated words included; a sentence without
+    any is skipped in all three parts. The model minimises |w|^2 / 2 + C sum log(1 + exp(-y (<w, x> + b))) over the
+    train part; the C of highest accuracy on the dev part is taken, the smallest of equal ones. All features are
+    divided by one number, their standard deviation over the train part, so that C means the same for long and
+    short vectors. Nothing is scored where train sentences with vectors lack a label or no dev sentence has one.
+    """
+    parts = {part: _features(vectors, getattr(reviews, part)) for part in ("train", "dev", "test")}
+    test = parts["test"]
+    keys = numbered(review.sentence for review in reviews.test)
+    if len(np.unique(parts["train"].labels)) < 2 or not len(parts["dev"].labels) or not len(test.labels):
+        return Outcome("sentiment", name, "accuracy", (), np.empty(0), len(reviews.test))
+    # the intercept bears no penalty, so taking the mean away changes no prediction; it spares digits
+    centre = parts["train"].X.mean(axis=0)
+    scale = float(np.sqrt(np.square(parts["train"].X - centre).mean())) or 1.0
+    scaled = {part: _Features((f.X - centre) / scale, f.labels, f.places) for part, f in parts.items()}
+    coefficients, intercept = _tuned(scaled["train"], scaled["dev"])
+    right = _accurate(scaled["test"], coefficients, intercept).astype(np.float64)
+    return Outcome("sentiment", name, "accuracy", tuple(keys[i] for i in test.places), right, len(reviews.test))
+
+
+@dataclass(frozen=True)
+class _Features:
+    X: Array  # (n, M)
+    labels: NDArray[np.int64]  # (n,) 0 or 1
+    places: NDArray[np.int64]  # (n,) which sentences of the part these are
+
+
+def _features(vectors: Vectors, reviews: Sequence[Review]) -> _Features:
+    """Return the mean vector of every sentence that has one."""
+    rows = [token_rows(vectors, review.sentence.split()) for review in reviews]
+    places = np.array([i for i, found in enumerate(rows) if found], dtype=np.int64)
+    kept = [rows[i] for i in places]
+    words, columns = np.unique([row for found in kept for row in found], return_inverse=True)
+    lengths = np.array([len(found) for found in kept], dtype=np.int64)
+    shares = np.repeat(1 / np.maximum(lengths, 1), lengths)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    mean = sparse.csr_array((shares, columns, starts), shape=(len(kept), len(words)))  # (n, words), rows sum to 1
+    X = np.asarray(mean @ dense_rows(vectors, words.astype(np.int64)))
+    return _Features(X, np.array([reviews[i].label for i in places], dtype=np.int64), places)
+
+
+def _tuned(train: _Features, dev: _Features) -> tuple[Array, float]:
+    """Return the coefficients (M,) and the intercept of the model that does best on the dev part."""
+    from scipy.linalg import LinAlgWarning
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
+
+    # Newton's steps reach the minimum in two or three for each C; lbfgs takes hundreds where features are correlated
+    model: Any = LogisticRegression(solver="newton-cholesky", warm_start=True, tol=_TOLERANCE)
+    best, chosen = -1, (np.empty(0), 0.0)
+    # one thread: the same sums, so the same answers, on any number of cores
+    with warnings.catch_warnings(), threadpool_limits(limits=1):
+        # a fit that is stopped early is one more candidate: its accuracy on the dev part decides
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", LinAlgWarning)
+        for C in STRENGTHS:
+            model.set_params(C=C).fit(train.X, train.labels)
+            coefficients, intercept = model.coef_[0].copy(), float(model.intercept_[0])
+            n_right = int(_accurate(dev, coefficients, intercept).sum())
+            if n_right > best:
+                best, chosen = n_right, (coefficients, intercept)
+    return chosen
+
+
+def _accurate(part: _Features, coefficients: Array, intercept: float) -> NDArray[np.bool_]:
+    """Return which sentences get their label, (n,)."""
+    # einsum, not BLAS: the same sums with any number of threads
+    praises = np.einsum("ij,j->i", part.X, coefficients) + intercept > 0
+    return np.asarray(praises == (part.labels == 1), dtype=np.bool_)
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+def _review(path: str | Path, number: int, text: str) -> Review:
+    label, _, sentence = text.partition(" ")
+    if label not in ("0", "1") or not sentence.strip():
+        raise InputError(
+            f"{path}, line {number}: expected 'label SPACE sentence' with label 0 or 1, found {text[:60]!r}. "
+            "Correct or delete the line."
+        )
+    return Review(int(label), sentence.strip())

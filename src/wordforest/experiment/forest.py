@@ -1,0 +1,120 @@
+"""From a corpus and frozen settings to a run of the forest coder: the rooms put in a row."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from wordforest import store
+from wordforest.coder.online import Learned, OnlineSettings, State, Step, learn_online
+from wordforest.coder.penalties import with_lam
+from wordforest.coder.tune import lam_for_training
+from wordforest.counts import Counts
+from wordforest.execution import Threads
+from wordforest.experiment.counting import Corpus, associate, load_or_count, names_of, threads, versions
+from wordforest.experiment.output import as_codes, learning, output, replace
+from wordforest.progress import Event, Reporter
+from wordforest.resume import Checkpoint, history_row
+from wordforest.settings import TrainSettings, split_settings
+from wordforest.store import Run
+from wordforest.text import Vocabulary
+
+
+def train(
+    corpus: Corpus,
+    *,
+    out: str | Path | None = None,
+    force: bool = False,
+    resume: bool = False,
+    workers: int | None = None,
+    report: Reporter | None = None,
+    **settings: Any,
+) -> Run:
+    """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
+
+    Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", n_trees=40, min_count=5)``.
+    ``resume`` goes on with a run that was broken off in ``out``, to the same bits as an unbroken one.
+    """
+    report = report or Reporter()
+    count_settings, train_settings = split_settings(settings)
+    executor = threads(workers)
+    names = names_of(corpus)
+    if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        report.say(f"{out} is complete already")
+        return store.load_run(Path(out))
+    with output(out, force or resume) as folder:
+        begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
+        checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
+        counts, count_config = checkpoint.counts() or load_or_count(names, count_settings, executor, folder, report)
+        if not store.is_counts_folder(Path(names[0])):
+            checkpoint.keep_counts(counts, count_config)
+        vocabulary, X = counts.vocabulary, _association(counts, train_settings)
+        del counts  # X takes their place in memory
+        run = _learn(X, vocabulary, train_settings, count_config, executor, report, checkpoint)
+        if folder:
+            replace(folder, force or resume)
+            store.save_run(folder, run)
+            checkpoint.remove()
+            report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
+    return run
+
+
+def _association(counts: Counts, settings: TrainSettings) -> sparse.csr_array:
+    return associate(counts, settings.measure, settings.smoothing, settings.shift)
+
+
+def _learn(
+    X: sparse.csr_array,
+    vocabulary: Vocabulary,
+    settings: TrainSettings,
+    count_config: dict[str, Any],
+    executor: Threads,
+    report: Reporter,
+    checkpoint: Checkpoint,
+) -> Run:
+    report(Event("learn", 0, None, "words"))
+    X.data = X.data.astype(settings.dtype, copy=False)
+    begun, history = checkpoint.learning()
+    started = time.monotonic() - (history[-1]["seconds"] if history else 0)
+
+    def on_step(step: Step, state: State) -> None:
+        history.append(history_row(step, time.monotonic() - started))
+        report(learning(step, X.shape[0]))
+        if not step.last:
+            checkpoint.keep_learning(state, history)
+
+    penalty = settings.penalty
+    if settings.lam == "auto":
+        lam = lam_for_training(X, penalty, len(settings.forest), settings.density, settings.seed, executor)
+        penalty = with_lam(penalty, lam)
+        report.say(f"lam = {lam:.4g} for about {settings.density:.0%} non-zeros")
+    learned = learn_online(
+        X, penalty, len(settings.forest),
+        OnlineSettings(epochs=settings.epochs, tol=settings.tol, seed=settings.seed),
+        resume=begun, executor=executor, on_step=on_step,
+    )  # fmt: skip
+    if learned.revived:
+        report.say(f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word.")
+    for notice in learned.notices:
+        report.say(f"warning: {notice}")
+    config = {**count_config, **asdict(settings), "lam": penalty.lam}
+    return _as_run(vocabulary, learned, settings, config, history)
+
+
+def _as_run(
+    vocabulary: Vocabulary,
+    learned: Learned,
+    settings: TrainSettings,
+    config: dict[str, Any],
+    history: list[dict[str, Any]],
+) -> Run:
+    codes = as_codes(learned.A.astype(np.float32, copy=False))
+    full = {**config, "learner": "online", "gap": learned.gap, "versions": versions()}
+    D = learned.D.astype(np.float32, copy=False)
+    return Run(vocabulary.words, vocabulary.counts, codes, D, settings.forest, full, history)

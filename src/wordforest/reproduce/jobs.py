@@ -1,0 +1,157 @@
+"""Running the commands of an experiment, each in a process of its own, and only those whose result is not there.
+
+Every job is a command that a person could type, so its time and its peak memory are those of a user, and the report
+can say how to repeat it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wordforest import store
+from wordforest.errors import InputError
+from wordforest.progress import Event, Reporter
+from wordforest.reproduce.plan import FOREST, FROM_COUNTS, TREE, Job, Options
+
+NOTE = "job.json"  # beside the result: what made it, and what it took
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a job left: its folder, the command, seconds, peak memory in bytes, and whether it was there already."""
+
+    folder: Path
+    command: tuple[str, ...]
+    seconds: float
+    peak: int
+    counting: float = 0.0  # seconds of the counts it began from, which other jobs share
+
+
+class FailedJobError(InputError):
+    """A command of the experiment that ended with an error."""
+
+
+class Workshop:
+    """The folder of an experiment: ``counts/`` shared by jobs, ``runs/`` one folder a job."""
+
+    def __init__(self, folder: Path, corpus: list[str], workers: int | None, report: Reporter) -> None:
+        self.folder, self.corpus, self.workers, self.report = folder, corpus, workers, report
+        self._fingerprint = _fingerprint(corpus)
+
+    def run(self, job: Job) -> Done:
+        """Return the result of a job, made now if it is not there or was made with other settings or another text."""
+        if job.method not in FROM_COUNTS:
+            return self._made(self.folder / "runs" / job.name, self._command(job, self.corpus, job.count))
+        counts = self._counts(job.count)
+        done = self._made(self.folder / "runs" / job.name, self._command(job, [str(counts.folder)], {}))
+        return Done(done.folder, done.command, done.seconds, max(done.peak, counts.peak), counts.seconds)
+
+    def _counts(self, options: Options) -> Done:
+        name = hashlib.sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()[:8]
+        command = ["count", *self.corpus, *_flags(options), *self._workers()]
+        return self._made(self.folder / "counts" / name, command)
+
+    def _command(self, job: Job, corpus: list[str], count: Options) -> list[str]:
+        seed = ["--seed", str(job.seed)]
+        if job.method == FOREST:
+            trees = [] if "trees" in job.options else ["--trees", str(job.size // TREE)]
+            return ["train", *corpus, *trees, *_flags(job.options), *_flags(count), *seed, *self._workers()]
+        dimensions = ["--dimensions", str(job.size)]
+        return ["baseline", job.method, *corpus, *dimensions, *_flags(job.options), *_flags(count), *seed,
+                *self._workers()]  # fmt: skip
+
+    def _workers(self) -> list[str]:
+        return [] if self.workers is None else ["--workers", str(self.workers)]
+
+    def _made(self, folder: Path, command: list[str]) -> Done:
+        made_by = {"command": command, "corpus": self._fingerprint}
+        if (note := _note(folder)) and note["made_by"] == made_by:
+            return Done(folder, tuple(note["typed"]), note["seconds"], note["peak"])
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        typed = [*command, "--out", str(folder)]
+        self.report.say("wordforest " + " ".join(typed))
+        begun = not (folder / NOTE).exists() and command[0] == "train" and store.has_checkpoint(folder)
+        (folder / NOTE).unlink(missing_ok=True)
+        seconds, peak = run_command([*typed, "--resume" if begun else "--force"], self.report)
+        store.write_json(
+            folder / NOTE, {"made_by": made_by, "typed": typed, "seconds": seconds, "peak": peak, "when": _today()}
+        )
+        return Done(folder, tuple(typed), seconds, peak)
+
+
+def run_command(arguments: list[str], report: Callable[[Event], None]) -> tuple[float, int]:
+    """Run ``wordforest ARGUMENTS``, pass its progress on, and return its seconds and its peak memory in bytes."""
+    started = time.monotonic()
+    process = subprocess.Popen(  # noqa: S603 our own program, and a list of arguments, no shell
+        [sys.executable, "-m", "wordforest", *arguments, "--json"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        encoding="utf-8", errors="replace",
+    )  # fmt: skip
+    last = ""
+    assert process.stderr is not None  # noqa: S101 a pipe was asked for
+    try:
+        with process.stderr:
+            for line in process.stderr:
+                last = _forward(line, report) or last
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode == 130:
+        raise KeyboardInterrupt
+    if process.returncode:
+        raise FailedJobError(
+            f"wordforest {' '.join(arguments)} failed: {last.removeprefix('error: ') or process.returncode}"
+        )
+    unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
+    return time.monotonic() - started, usage.ru_maxrss * unit
+
+
+def _forward(line: str, report: Callable[[Event], None]) -> str:
+    """Pass an event on; return a line that is none."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError:
+        return line.strip()
+    if isinstance(value, dict) and "stage" in value:
+        report(Event(**value))
+    return ""
+
+
+def _flags(options: Options) -> list[str]:
+    """Return options as arguments: {min_count: 5, dynamic_window: true} -> --min-count 5 --dynamic-window."""
+    flags: list[str] = []
+    for name, value in options.items():
+        if value is False:
+            raise InputError(f"option {name} = false: leave an option out instead of turning it off.")
+        flags += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
+    return flags
+
+
+def _note(folder: Path) -> dict[str, Any] | None:
+    return store.read_json(folder / NOTE) if (folder / NOTE).is_file() else None
+
+
+def _fingerprint(corpus: list[str]) -> list[list[Any]]:
+    """Return name, size and time of change of every local file: a text that was edited makes its jobs run again."""
+    found = []
+    for name in corpus:
+        path = Path(name)
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        found += [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files if file.is_file()]
+    return found
+
+
+def _today() -> str:
+    return time.strftime("%Y-%m-%d")

@@ -1,0 +1,190 @@
+"""Files of word vectors: those of other tools, as they were published, and our own; what a name or a content means."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from wordforest.coder.forest import Forest
+from wordforest.errors import InputError
+from wordforest.store.formats.arrays import read_npz, read_safetensors, write_npz, write_safetensors
+from wordforest.store.formats.binary import binary_records, read_binary
+from wordforest.store.formats.pairs import (
+    metadata_of,
+    projector_pair,
+    read_pair,
+    split_pair,
+    words_beside,
+    write_projector,
+)
+from wordforest.store.formats.parquet import read_parquet, write_parquet
+from wordforest.store.formats.source import (
+    AGAIN,
+    BOM,
+    CHUNK,
+    Source,
+    check_first_word,
+    check_words,
+    first_rows,
+    format_suffix,
+    is_header,
+    quoted,
+    write_parts,
+)
+from wordforest.store.formats.text import (
+    glove_lines,
+    is_matrix,
+    is_row,
+    preface,
+    read_plain,
+    read_word2vec,
+    starts_with_header,
+    word2vec_lines,
+)
+from wordforest.store.run import Run, load_run, save_run
+from wordforest.streams import COMPRESSION, opened
+from wordforest.vectors import Vectors
+
+__all__ = ["read_vectors", "vector_files", "write_vectors"]
+
+StrPath: TypeAlias = str | os.PathLike[str]
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_FASTTEXT = (793712314).to_bytes(4, "little")
+_ARRAYS = {".npz": read_npz, ".safetensors": read_safetensors, ".parquet": read_parquet}
+_BY_CONTENT = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet}
+_SAVE_AGAIN = "In gensim save them with model.wv.save_word2vec_format('vectors.bin', binary=True), and give that file."
+
+
+def read_vectors(path: StrPath, *, limit: int | None = None, on_notice: Callable[[str], None] | None = None) -> Vectors:
+    """Return the vectors of a RUN folder or file; ``limit`` asks for the first rows only.
+
+    Text (word2vec, GloVe, fastText, or any ``word f1 .. fM``) and word2vec binary, each plain or compressed; two
+    files with equal lines, as ``WORDS+VECTORS`` or as numbers with a file of words beside them; ``.npz``,
+    ``.safetensors``, ``.parquet``, and ``.tsv`` of the Embedding Projector. A name in ``.bin`` is binary, one in
+    ``.glove`` or ``.glove.txt`` has no header; else the content tells. What is odd but usable (repeated words,
+    Latin-1, lines passed over) goes to ``on_notice`` in words; what is damaged is an InputError.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"limit = {limit}, but at least one word must be asked for.")
+    source = Source(os.fspath(path), limit, on_notice)
+    if Path(source.name).is_dir():
+        return first_rows(source, load_run(Path(source.name)).vectors)
+    pair = split_pair(source.name) or projector_pair(source.name)
+    if pair is not None:
+        return read_pair(source, *pair)
+    with opened(source.name) as handle:
+        head = handle.read(CHUNK)
+    _refuse(source.name, head)
+    kind = format_suffix(source.name)
+    read = _ARRAYS.get(kind) or _BY_CONTENT.get(head[:4])
+    if read is not None:
+        return read(_local(source))
+    if kind == ".bin" or (kind != ".glove" and _looks_binary(head)):
+        return read_binary(source)
+    return _read_text(source, head.removeprefix(BOM), has_words=kind == ".glove")
+
+
+def write_vectors(path: StrPath, vectors: Vectors) -> None:
+    """Write vectors in the format that the name asks for; float32 values come back exactly.
+
+    ``.bin`` word2vec binary; ``.txt``, ``.vec``, ``.w2v`` word2vec text; ``.glove``, ``.glove.txt`` GloVe
+    text; ``.tsv`` numbers for the Embedding Projector with the words in ``NAME.metadata.tsv`` (each also with
+    ``.gz``, ``.bz2``, ``.xz`` or ``.zst``). These lose the forest. ``.npz``, ``.safetensors``, ``.parquet`` and,
+    without a suffix, a RUN folder keep it.
+    """
+    target = Path(path)
+    kind = format_suffix(target.name)
+    if kind == "" and target.suffix == "":
+        save_run(target, _as_run(vectors))
+    elif target.suffix.lower() in _WHOLE:
+        _WHOLE[target.suffix.lower()](target, vectors)
+    elif kind == ".tsv":
+        write_projector(target, vectors)
+    elif kind in _LINES:
+        check_words(target, vectors)
+        if kind == ".glove":
+            check_first_word(target, vectors)
+        write_parts(target, _LINES[kind](vectors))
+    else:
+        raise InputError(
+            f"{target}: no format goes by this name. Use .bin, .txt, .vec, .w2v, .glove or .tsv, perhaps followed "
+            f"by {', '.join(COMPRESSION)}; {', '.join(_WHOLE)}; or no suffix for a run folder."
+        )
+
+
+def vector_files(path: StrPath) -> tuple[Path, ...]:
+    """Return the files or folders that ``write_vectors`` puts in place for a name."""
+    target = Path(path)
+    return (target, metadata_of(target)) if format_suffix(target.name) == ".tsv" else (target,)
+
+
+_WHOLE: dict[str, Callable[[Path, Vectors], None]] = {
+    ".npz": write_npz,
+    ".safetensors": write_safetensors,
+    ".parquet": write_parquet,
+}
+_LINES: dict[str, Callable[[Vectors], Iterator[bytes]]] = {
+    ".bin": binary_records,
+    ".txt": word2vec_lines,
+    ".vec": word2vec_lines,
+    ".w2v": word2vec_lines,
+    ".glove": glove_lines,
+}
+
+
+def _read_text(source: Source, head: bytes, *, has_words: bool) -> Vectors:
+    """Read what the first lines say: a header, or numbers alone, or a word and its numbers."""
+    skip = preface(head)
+    lines = head.split(b"\n", skip + 2)
+    if skip:
+        source.notice(f"passed over before the first row: {' '.join(map(quoted, lines[:skip]))}.")
+    if has_words:
+        return read_plain(source, skip)
+    if starts_with_header(lines[skip:]):
+        return read_word2vec(source, skip)
+    if skip == 0 and is_matrix(head):
+        return read_pair(source, words_beside(source.name), source.name)
+    return read_plain(source, skip)
+
+
+def _refuse(name: str, head: bytes) -> None:
+    """Stop at what is no file of vectors, or none that may be opened."""
+    if not head:
+        raise InputError(f"{name}: expected word vectors, but the file is empty. {AGAIN}")
+    if _PICKLE.match(head) and format_suffix(name) != ".safetensors":
+        raise InputError(f"{name}: this is a pickle, as gensim's own files, and could run any code. {_SAVE_AGAIN}")
+    if head.startswith(_FASTTEXT):
+        raise InputError(f"{name}: this is a model of fastText. Give its vectors, the file in .vec.")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in head[:64]:
+        raise InputError(f"{name}: this is UTF-16. Convert the file to UTF-8.")
+
+
+def _local(source: Source) -> Source:
+    if not Path(source.name).is_file() or Path(source.name).suffix.lower() in COMPRESSION:
+        raise InputError(f"{source.name}: this format is read from plain local files. Copy or unpack it first.")
+    return source
+
+
+def _looks_binary(head: bytes) -> bool:
+    """Return whether a header is followed by what no text holds. Small samples may lack it: use ``.bin``."""
+    first, _, rest = head.partition(b"\n")
+    return bool(is_header(first) and _CONTROL.search(rest) and not is_row(rest.partition(b"\n")[0]))
+
+
+def _as_run(vectors: Vectors) -> Run:
+    return Run(
+        words=vectors.words,
+        counts=np.zeros(len(vectors), dtype=np.int64),
+        codes=sparse.csr_array(vectors.matrix),
+        dictionary=None,
+        forest=vectors.forest or Forest.flat(vectors.n_dimensions),
+        config={"source": "write_vectors", "counts": "unknown"},
+    )

@@ -1,0 +1,237 @@
+"""Vectors as text: word2vec with a header, GloVe and others without, and bare matrices of numbers."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+import numpy as np
+
+from wordforest.errors import InputError
+from wordforest.store.formats.source import (
+    AGAIN,
+    BOM,
+    CHUNK,
+    Source,
+    assembled,
+    decoded,
+    is_header,
+    is_number,
+    parse_header,
+    quoted,
+)
+from wordforest.streams import opened
+from wordforest.vectors import Dense, Vectors
+
+_FIRST_LINES = 10  # so many lines without a word make a matrix: the first words of a list may be numbers
+_COMMENT = (b"#", b"%", b"//")
+_LARGE = CHUNK // 2  # of numbers in a block, in bytes
+
+
+def read_word2vec(source: Source, skip: int) -> Vectors:
+    """Return the vectors that follow a header, which follows ``skip`` lines of preface."""
+    with opened(source.name) as handle:
+        n_words, width = parse_header(source.name, _line_after(handle, skip), skip + 1)
+        words, matrix = _read_rows(source, handle, b"", width, first=skip + 2)
+    if len(words) != (n_words if source.limit is None else min(n_words, source.limit)):
+        raise InputError(
+            f"{source.name}, line {skip + 1}: the header promises {n_words} words, but {len(words)} came. "
+            f"Correct the header, or: {AGAIN}"
+        )
+    return _named(source, words, matrix, first=skip + 2)
+
+
+def read_plain(source: Source, skip: int) -> Vectors:
+    """Return the vectors of lines ``word f1 .. fM`` after ``skip`` lines of preface."""
+    with opened(source.name) as handle:
+        line = _line_after(handle, skip)
+        width = len(_fields(line)) - 1
+        if width < 1:
+            raise InputError(
+                f"{source.name}, line {skip + 1}: expected a word and its numbers, but {quoted(line)} came. {AGAIN}"
+            )
+        words, matrix = _read_rows(source, handle, line, width, first=skip + 1)
+    return _named(source, words, matrix, first=skip + 1)
+
+
+def read_matrix(source: Source) -> Dense:
+    """Return the numbers of a file without words, shape (lines, M)."""
+    values, number = bytearray(), 0
+    with opened(source.name) as handle:
+        first = _line_after(handle, 0)
+        width = len(first.split())
+        for lines in _blocks(handle, first, source.limit):
+            block = _fast(lines, width)
+            values += _bytes(_matrix_lines(source.name, lines, number + 1, width) if block is None else block)
+            number += len(lines)
+    if not number:
+        raise InputError(f"{source.name}: expected a matrix of numbers, but the file is empty. {AGAIN}")
+    return np.frombuffer(values, np.float32).reshape(number, width)
+
+
+def is_matrix(head: bytes) -> bool:
+    """Return whether the first lines are numbers and nothing else."""
+    lines = head.split(b"\n")
+    rows = [line.split() for line in (lines[:-1] or lines)[:_FIRST_LINES]]
+    return all(row and all(map(is_number, row)) for row in rows)
+
+
+def starts_with_header(lines: Sequence[bytes]) -> bool:
+    """Return whether the first line is a header, and not the first of a matrix of two columns."""
+    fields = lines[1].split() if len(lines) > 1 else []
+    is_two_columns = len(fields) == 2 and all(map(is_number, fields)) and lines[0].split()[1:] != [b"1"]
+    return is_header(lines[0]) and not is_two_columns
+
+
+def preface(head: bytes) -> int:
+    """Return how many lines stand before the first row or header: comments, and perhaps names of columns."""
+    lines = head.split(b"\n")
+    skip = 0
+    while skip < len(lines) - 1 and _is_comment(lines[skip]):
+        skip += 1
+    names, row = lines[skip].split(), lines[skip + 1] if skip + 1 < len(lines) else b""
+    if len(names) == len(row.split()) and is_row(row) and not any(map(is_number, names)):
+        skip += 1
+    return skip
+
+
+def _is_comment(line: bytes) -> bool:
+    """Return whether a line starts with a mark and is mostly words: #rare# and its numbers are a row."""
+    fields = line.split()
+    return line.startswith(_COMMENT) and not is_row(line) and 2 * sum(map(is_number, fields)) <= len(fields)
+
+
+def is_row(line: bytes) -> bool:
+    """Return whether a line is a word and numbers."""
+    fields = _fields(line)
+    return len(fields) > 1 and all(map(is_number, fields[1:]))
+
+
+def glove_lines(vectors: Vectors) -> Iterator[bytes]:
+    """Yield a line for every word."""
+    for word, row in zip(vectors.words, number_lines(vectors, " "), strict=True):
+        yield word.encode("utf-8") + b" " + row
+
+
+def word2vec_lines(vectors: Vectors) -> Iterator[bytes]:
+    """Yield the header and a line for every word."""
+    yield f"{len(vectors)} {vectors.n_dimensions}\n".encode()
+    yield from glove_lines(vectors)
+
+
+def number_lines(vectors: Vectors, separator: str) -> Iterator[bytes]:
+    """Yield the numbers of every word in a line."""
+    form = separator.join(["%.9g"] * vectors.n_dimensions) + "\n"  # nine digits name a float32
+    for row in vectors.dense:
+        yield (form % tuple((row + np.float32(0)).tolist())).encode()  # + 0 turns -0 into 0
+
+
+def _line_after(handle: BinaryIO, skip: int) -> bytes:
+    lines = [handle.readline() for _ in range(skip + 1)]
+    return lines[0].removeprefix(BOM) if skip == 0 else lines[-1]
+
+
+def _named(source: Source, raw: Sequence[bytes], matrix: Dense, first: int) -> Vectors:
+    def place(row: int) -> str:
+        return f"line {first + row}"
+
+    return assembled(source, decoded(source, raw, place), matrix, place)
+
+
+def _read_rows(source: Source, handle: BinaryIO, line: bytes, width: int, first: int) -> tuple[list[bytes], Dense]:
+    """Return words and numbers of ``line`` and those after it; memory grows with what is read, not with a header."""
+    words: list[bytes] = []
+    values = bytearray()
+    for lines in _blocks(handle, line, source.limit):
+        parts = [line.split(None, 1) for line in lines]
+        block = _fast([part[1] for part in parts if len(part) == 2], width)
+        if block is not None and len(block) == len(lines):
+            words += [part[0] for part in parts]
+            values += _bytes(block)
+        else:
+            names, numbers = _word_lines(source.name, lines, first + len(words), width)
+            words += names
+            values += _bytes(numbers)
+    return words, np.frombuffer(values, np.float32).reshape(len(words), width)
+
+
+def _blocks(handle: BinaryIO, line: bytes, limit: int | None) -> Iterator[list[bytes]]:
+    """Yield ``line``, where there is one, and the lines after it by the megabyte, at most ``limit`` in all."""
+    left = sys.maxsize if limit is None else limit
+    lines = [line] if line else []
+    while left and (lines := lines + handle.readlines(CHUNK)):
+        yield lines[:left]
+        left -= len(lines[:left])
+        lines = []
+
+
+def _fast(lines: Sequence[bytes], width: int) -> Dense | None:
+    """Return the numbers of a large block, or None: small files are read before compiled code is loaded."""
+    if sum(map(len, lines)) < _LARGE:
+        return None
+    from wordforest.store.formats.numbers import parse_numbers
+
+    return parse_numbers(lines, width)
+
+
+def _word_lines(name: str, lines: Sequence[bytes], first: int, width: int) -> tuple[list[bytes], array[float]]:
+    """Return the words and numbers of some lines, the first of which has the number ``first`` in the file."""
+    words, values = [], array("f")
+    for number, line in enumerate(lines, start=first):
+        fields = line.split()
+        if len(fields) != width + 1:
+            fields = _with_spaced_word(name, number, line, width)
+        words.append(fields[0])
+        _append(values, name, number, fields[1:])
+    return words, values
+
+
+def _matrix_lines(name: str, lines: Sequence[bytes], first: int, width: int) -> array[float]:
+    values = array("f")
+    for number, line in enumerate(lines, start=first):
+        fields = line.split()
+        if len(fields) != width or not fields:
+            raise InputError(
+                f"{name}, line {number}: expected {max(width, 1)} numbers, but {len(fields)} fields came: "
+                f"{quoted(line)}. Repair the line, or: {AGAIN}"
+            )
+        _append(values, name, number, fields)
+    return values
+
+
+def _append(values: array[float], name: str, number: int, fields: Sequence[bytes]) -> None:
+    try:
+        values.extend(map(float, fields))
+        if b"_" in b"".join(fields):  # float() reads 1_0 as 10
+            raise ValueError
+    except ValueError:
+        position, field = next((i, f) for i, f in enumerate(fields, start=1) if not is_number(f))
+        raise InputError(
+            f"{name}, line {number}: value {position}, {quoted(field)}, is not a number. Repair it, or: {AGAIN}"
+        ) from None
+
+
+def _fields(line: bytes) -> list[bytes]:
+    """Split a line at tabs where all but the first part are then numbers, so that the word may hold spaces."""
+    parts = line.rstrip(b"\r\n\t ").split(b"\t")
+    return parts if len(parts) > 1 and all(map(is_number, parts[1:])) else line.split()
+
+
+def _with_spaced_word(name: str, number: int, line: bytes, width: int) -> list[bytes]:
+    """Split a line whose word holds spaces, as ". . ." in GloVe 840B; a number too many is no such word."""
+    fields = _fields(line)
+    if len(fields) == width + 1 and fields[0]:
+        return fields
+    fields = line.rsplit(maxsplit=width)
+    if len(fields) == width + 1 and not is_number(fields[0].split()[-1]):
+        return fields
+    raise InputError(
+        f"{name}, line {number}: expected a word and {width} numbers, "
+        f"but {len(line.split())} fields came: {quoted(line)}. Repair the line, or: {AGAIN}"
+    )
+
+
+def _bytes(block: Dense | array[float]) -> bytes:
+    return block.tobytes()
