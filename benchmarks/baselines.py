@@ -60,7 +60,7 @@ def rnn(options: argparse.Namespace) -> None:
     ids, vocabulary = tokens_of(options.corpus, options.tokens)
     settings = RnnSettings(dimensions=options.dimensions)
     started = time.perf_counter()
-    learned = learn_rnn(ids, vocabulary.counts, settings, threads=available_cores())
+    learned = learn_rnn(ids, vocabulary.counts, settings)
     seconds = time.perf_counter() - started
     value = similarity(wf.Vectors(vocabulary.words, learned.vectors), options.data)
     print(f"V = {len(vocabulary)}, {settings}")
@@ -86,7 +86,7 @@ def _nce(ids: np.ndarray, counts: np.ndarray, options: argparse.Namespace) -> No
 
 
 def _rnn(ids: np.ndarray, counts: np.ndarray, options: argparse.Namespace) -> None:
-    learn_rnn(ids, counts, RnnSettings(dimensions=options.dimensions, epochs=1), threads=available_cores())
+    learn_rnn(ids, counts, RnnSettings(dimensions=options.dimensions, epochs=1))
 
 
 def _truncated_svd(_: str, counts: Path, __: Any, vocabulary: wf.Vocabulary, dimensions: int) -> tuple[wf.Vectors, str]:

@@ -243,9 +243,9 @@ def test_all_pairs_with_weight_1_lead_to_the_full_objective() -> None:
     X = matrix()
     full = learn_online(X, NoPenalty(), M, OnlineSettings(epochs=200, tol=1e-6), executor=Threads(1))
     best = objective(X, full.D, full.A, NoPenalty())
-    settings: dict[str, Any] = {"sampling": "uniform", "tau": 0.0, "epochs": 60, "tol": 0.0}
-    learned = learn(X, NoPenalty(), zeros=1.0, weights=np.ones(X.nnz), **settings)
-    stored_only = learn(X, NoPenalty(), zeros=0.0, weights=np.ones(X.nnz), **settings)
+    settings: dict[str, Any] = {"sampling": "uniform", "tau": 0.0, "tol": 0.0}
+    learned = learn(X, NoPenalty(), zeros=1.0, weights=np.ones(X.nnz), epochs=60, **settings)
+    stored_only = learn(X, NoPenalty(), zeros=0.0, weights=np.ones(X.nnz), epochs=20, **settings)
     energy = float(X.data @ X.data)
     assert objective(X, learned.D, learned.A, NoPenalty()) < best + 0.05 * (energy - best)  # noise of 60 passes: 0.03
     assert objective(X, stored_only.D, stored_only.A, NoPenalty()) > energy
@@ -272,6 +272,15 @@ def test_the_search_scales_with_the_data() -> None:
     X = matrix()
     small, large = learn(X, NoPenalty(), tau=0.0, epochs=1).eta, learn(X * 64, NoPenalty(), tau=0.0, epochs=1).eta
     assert small == pytest.approx(64 * large)
+
+
+def test_learning_stops_when_the_objective_settles_and_a_resumed_run_stays_there() -> None:
+    states: list[EntryState] = []
+    learned = learn(matrix(), epochs=50, tol=0.05, on_step=lambda step, state: states.append(deepcopy(state)))
+    assert learned.converged
+    assert 1 < len(learned.history) < 50
+    resumed = learn(matrix(), epochs=50, tol=0.05, resume=states[-1])
+    assert resumed.history == learned.history
 
 
 def test_the_callers_matrix_is_left_alone() -> None:

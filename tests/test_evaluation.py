@@ -71,6 +71,11 @@ def plane() -> Vectors:
     return plane_vectors()
 
 
+@pytest.fixture(scope="session")
+def scores() -> dict[str, Score]:
+    return {score.set: score for score in evaluate(glove(), DATA)}
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write(tmp_path / "wordsim" / "EN-MC-30.txt", "east\tnortheast\t3\neast\twest\t1\n")
@@ -274,10 +279,6 @@ class TestHalves:
 @needs_data
 @needs_glove
 class TestRealVectors:
-    @pytest.fixture(scope="class")
-    def scores(self) -> dict[str, Score]:
-        return {score.set: score for score in evaluate(glove(), DATA)}
-
     def test_ten_sets_hold_the_known_number_of_pairs(self, scores: dict[str, Score]) -> None:
         assert scores["weighted mean"].n_total == sum(scores[name].n_total for name in TEN_SETS) == 7125
 

@@ -77,6 +77,10 @@ class TestJudge:
         vectors, reviews = random_vectors(WORDS, seed, n_dimensions=15), made_up(seed, signal=0.5)
         assert judge_sentiment(vectors, reviews).values.tolist() == direct_answers(vectors, reviews)
 
+    def test_of_equal_strengths_the_strongest_penalty_is_taken(self) -> None:
+        vectors, reviews = random_vectors(WORDS, seed=0, n_dimensions=15), made_up(0, 0.5, sizes=(300, 4, 200))
+        assert judge_sentiment(vectors, reviews).values.tolist() == direct_answers(vectors, reviews)
+
     @pytest.mark.parametrize("length", [1e-4, 1e4])
     def test_length_of_vectors_does_not_matter(self, length: float) -> None:
         vectors, reviews = random_vectors(WORDS, seed=0), made_up(0, signal=0.5)
@@ -109,7 +113,7 @@ class TestJudge:
     def test_words_without_a_vector_are_left_out_and_sentences_of_them_skipped(self) -> None:
         reviews = made_up(0, signal=0.5)
         noisy = {
-            part: tuple(Review(r.label, f"{r.sentence} zz --") for r in getattr(reviews, part)) + (Review(1, "zz"),)
+            part: (*(Review(r.label, f"{r.sentence} zz --") for r in getattr(reviews, part)), Review(1, "zz"))
             for part in ("train", "dev", "test")
         }
         vectors = random_vectors(WORDS, seed=0)

@@ -220,7 +220,7 @@ class TestReproduce:
 
         results = json.loads((made[1] / "results.json").read_text())
         row = next(row for row in results["rows"] if row["model"] == "FOREST")
-        folder = row["commands"][0][-1]
+        folder = row["folders"][0]
         expected = {(s.task, s.set): s.value for s in wf.evaluate(wf.read_vectors(folder), data)}
         found = {(s["task"], s["set"]): s["value"] for s in row["scores"]["all"][0]}
         assert found == pytest.approx(expected, nan_ok=True)

@@ -153,6 +153,17 @@ def test_a_step_changes_touched_rows_alone_and_by_adagrad() -> None:
         torch.testing.assert_close(table - old, change, rtol=1e-4, atol=1e-6)  # 1e-8 beside the root
 
 
+def test_a_wide_network_moves_its_scores_no_faster() -> None:
+    steps = []
+    for M in (52, 104):
+        model, (x, y, h) = net(M=M), chunk(M=M)
+        before = model.O.clone()
+        gradient, _ = network.gradients(model, x, y, h, torch.arange(7), torch.zeros(7, dtype=torch.float64))
+        network.move(model, gradient, 0.1)
+        steps.append(float((model.O - before).abs().sum(1).median()))  # the most a score can change
+    assert steps[1] == pytest.approx(steps[0], rel=0.05)  # M + 1 columns, and the 1e-8 beside the root
+
+
 def test_errors_are_clipped() -> None:
     model, (x, y, h) = net(), chunk(T=1)
     model.O *= 1e6

@@ -29,6 +29,11 @@ class Event:
         """Whether the stage has ended."""
         return self.total is not None and self.done >= self.total
 
+    @property
+    def begins(self) -> bool:
+        """Whether the stage has just begun; in a row of jobs the same stage begins many times."""
+        return self.done == 0 and not self.finished
+
 
 Report = Callable[[Event], None]
 
@@ -60,6 +65,9 @@ class LineReporter(Reporter):
     def __call__(self, event: Event) -> None:
         """Write a line if the stage has ended or the last line is old."""
         now = self._clock()
+        if event.begins:
+            self._started[event.stage] = self._shown[event.stage] = now
+            self._ended = ""
         started = self._started.setdefault(event.stage, now)
         last = self._shown.setdefault(event.stage, now)
         if self._ended == event.stage or (not event.finished and now - last < LINE_EVERY):
@@ -114,6 +122,9 @@ class BarReporter(Reporter):
         now = time.monotonic()
         if event.stage not in self._tasks:
             self._tasks[event.stage] = self._progress.add_task(event.stage, total=None, facts="")
+            self._started[event.stage] = now
+        elif event.begins:
+            self._progress.reset(self._tasks[event.stage], total=None)
             self._started[event.stage] = now
         facts = _facts(event, now - self._started[event.stage])
         self._progress.update(self._tasks[event.stage], completed=event.done, total=event.total, facts=facts)

@@ -87,12 +87,13 @@ def learn_rnn(
     settings: RnnSettings | None = None,
     *,
     device: str = "cpu",
-    threads: int | None = None,
+    threads: int = 1,
     on_step: OnStep | None = None,
 ) -> RnnLearned:
     """Learn vectors from the text ``ids`` (n,), rows of a vocabulary with ``counts`` (V,); negative: end of a sentence.
 
-    ``device`` is "cpu" or "cuda"; ``threads`` is how many cores to use, all if left out. The same seed gives the same
+    ``device`` is "cpu" or "cuda". ``threads`` is how many cores PyTorch uses: steps are small, so a second one gains
+    little at M = 52, and two lose far more than that where other work shares the cores. The same seed gives the same
     bits for the same device and number of threads. ``on_step`` is called about every second and at every epoch's end.
     """
     settings = settings or RnnSettings()
@@ -228,7 +229,7 @@ def _held_out_start(ids: Array) -> int:
     return n - size - (len(before) - 1 - int(borders[-1]) if len(borders) else 0)
 
 
-def _check_device(device: str, threads: int | None) -> None:
+def _check_device(device: str, threads: int) -> None:
     """Refuse a device that is not there, and a number of threads that cannot be."""
     try:
         import torch
@@ -238,17 +239,17 @@ def _check_device(device: str, threads: int | None) -> None:
         raise InputError(f"device = {device!r}, but it must be cpu or cuda.")
     if device == "cuda" and not torch.cuda.is_available():
         raise InputError("device = 'cuda', but PyTorch sees no CUDA card. Use the device cpu.")
-    if threads is not None and threads < 1:
-        raise InputError(f"threads = {threads}, but it must be at least 1. Leave it out to use all cores.")
+    if threads < 1:
+        raise InputError(f"threads = {threads}, but it must be at least 1.")
 
 
 @contextmanager
-def _as_asked(threads: int | None) -> Iterator[None]:
+def _as_asked(threads: int) -> Iterator[None]:
     """Set PyTorch to ``threads`` threads and to no gradients of its own, and back at the end."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
+    torch.set_num_threads(threads)
     try:
         with torch.no_grad():
             yield

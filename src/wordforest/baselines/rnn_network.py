@@ -27,6 +27,7 @@ Tensor = Any  # torch.Tensor; torch is an optional extra
 
 _CLIP = 15.0  # the bound on every component of an error on its way back, as in Mikolov's toolkit
 _U_STEP, _W_STEP = 10.0, 0.2  # times eta: errors reach U through a sigmoid, and W acts in every position at once
+_FEW = 52  # units up to which steps are not cut
 _CELLS = 1 << 24  # scores held at a time by the exact loss
 
 
@@ -139,9 +140,10 @@ def gradients(
 def move(net: Network, gradient: Gradients, eta: float) -> None:
     """Take a step of AdaGrad in place, on the rows that the gradient touches."""
     U, W, O = net.squares  # noqa: E741
+    many = min(1.0, _FEW / len(net.W))  # W and O act through sums over M units, which all move the same way at first
     _adagrad(net.U, U, *gradient.U, _U_STEP * eta)
-    _adagrad(net.W, W, slice(None), gradient.W, _W_STEP * eta)
-    _adagrad(net.O, O, *gradient.O, eta)
+    _adagrad(net.W, W, slice(None), gradient.W, _W_STEP * eta * many)
+    _adagrad(net.O, O, *gradient.O, eta * many)
 
 
 def exact_loss(net: Network, ids: Tensor) -> float:

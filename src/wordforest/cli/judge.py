@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -147,7 +148,8 @@ def reproduce(
             report=report,
         )  # fmt: skip
     if failed := [row.cell.model.name for row in rows if row.failure]:
-        raise RuntimeError(f"{', '.join(failed)} failed, the others are in {out}")
+        sys.stderr.write(f"error: {', '.join(failed)} failed; {out / 'REPORT.md'} says why and holds the others.\n")
+        raise SystemExit(1)
 
 
 def _data_folder(data: Path | None) -> Path:

@@ -42,6 +42,7 @@ Sampling = Literal["proportional", "uniform"]
 Share = Literal["visit", "pass"]
 
 _TRIAL = 1 << 20  # visits that tell how good a step size is
+_TRIAL_ROUNDS = 6  # at least, if unstored pairs count
 _TRIALS = 24  # step sizes tried at most
 _FIRST_ETA = 0.02  # over the typical |x|: the first step size tried
 _RISE = 1.25  # times the objective before; more is divergence
@@ -62,9 +63,9 @@ class EntrySettings:
     sampling: Sampling = "proportional"
     share: Share = "visit"  # who pays lam and tau: every visit in full, or all visits of a pass together
     zeros: float = 0.0
-    blocks: int = 16  # never the number of workers, or the bits would depend on it
+    blocks: int = 32  # rounds of a pass; with unstored pairs, more help. Never the number of workers: bits would differ
     lazy: int = 1
-    tol: float = 1e-3  # stop when a pass changes the objective by at most this share
+    tol: float = 1e-3  # stop when a pass lowers the objective by at most this share
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -158,7 +159,6 @@ class _Learner:
         self.objective = EntryObjective(X, weights, self.penalty, settings.tau, settings.zeros, charged, settings.seed)
         self.size = float(np.sqrt(np.average(np.square(X.data, dtype=np.float64), weights=weights)))  # typical |x|
         self.rule = Rule(settings.sampling == "uniform", settings.lazy, _WILD * float(abs(X.data).max()))
-        self.converged = False
         self.notices: list[str] = []
 
     def _per_word(self, values: Array) -> Array:
@@ -192,21 +192,24 @@ class _Learner:
         """Make passes until the stopping rule is met."""
         history = self.state.history
         objective = history[-1].objective if history else self.objective(self.state.D, self.state.A, self.executor)
-        for epoch in range(len(history) + 1, self.settings.epochs + 1):
-            before, objective = objective, self._pass_within_bounds(epoch, objective)
+        while len(history) < self.settings.epochs and not self.converged:
+            epoch, before = len(history) + 1, objective
+            objective = self._pass_within_bounds(epoch, before)
             A = self.state.A
             nonzeros = float(np.count_nonzero(A) / A.size)
-            step = Step(epoch, 1, epoch * len(A), objective, before - objective, nonzeros)
-            self.state.history.append(step)
+            history.append(Step(epoch, 1, epoch * len(A), objective, before - objective, nonzeros))
             if on_step:
-                on_step(step, self.state)
-            self.converged = epoch > 1 and abs(before - objective) <= self.settings.tol * objective
-            if self.converged:
-                break
+                on_step(history[-1], self.state)
         if not self.state.A.any():
             self.notices.append(
                 f"all codes are zero: lam = {self.penalty.lam:g} is too large for these data. Lower it."
             )
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last pass, not the first, hardly lowered the objective; a rise is noise of large steps."""
+        history = self.state.history
+        return len(history) > 1 and 0 <= history[-1].gain <= self.settings.tol * history[-1].objective
 
     def _pass_within_bounds(self, epoch: int, before: float) -> float:
         """Make a pass and return the objective; go back and halve the step size as long as it diverges."""
@@ -308,8 +311,9 @@ class _Learner:
         """Return rounds, and blocks of each, with about ``_TRIAL`` visits: at most a pass, at least a block."""
         P = self.strata.P
         visits = len(self.strata.entries) / P  # in a round
-        n_rounds = int(np.clip(np.ceil(_TRIAL / visits), 1, P))
-        return n_rounds, int(np.clip(np.ceil(P * _TRIAL / visits), 1, P))
+        if self.settings.zeros > 0:  # the pull of unstored pairs answers from round to round
+            return int(np.clip(np.ceil(_TRIAL / visits), min(_TRIAL_ROUNDS, P), P)), P
+        return int(np.clip(np.ceil(_TRIAL / visits), 1, P)), int(np.clip(np.ceil(P * _TRIAL / visits), 1, P))
 
 
 def _arranged(state: EntryState, words: Array, contexts: Array, width: int) -> EntryState:

@@ -188,7 +188,7 @@ def _from_sentences(
     if name == "nce":
         learn = partial(_nce, text, own, executor)
     elif name == "rnn":
-        learn = partial(_rnn, text, own, executor, device)
+        learn = partial(_rnn, text, own, device)
     else:
         learn = partial(_word2vec, text, own, executor, folder)
     total = text.n_tokens * own.epochs
@@ -221,11 +221,9 @@ def _nce(text: Sentences, own: NceSettings, executor: Threads, tell: Callable[..
     return _Result(learned.vectors, history=learned.history)
 
 
-def _rnn(text: Sentences, own: RnnSettings, executor: Threads, device: str, tell: Callable[..., None]) -> _Result:
+def _rnn(text: Sentences, own: RnnSettings, device: str, tell: Callable[..., None]) -> _Result:
     def on_step(step: RnnStep) -> None:
         tell(step.tokens, step.total, loss=step.loss)
 
-    learned = learn_rnn(
-        text.ids, text.vocabulary.counts, own, device=device, threads=executor.n_workers, on_step=on_step
-    )
+    learned = learn_rnn(text.ids, text.vocabulary.counts, own, device=device, on_step=on_step)
     return _Result(learned.vectors, history=learned.history, facts={"perplexity": learned.perplexity})

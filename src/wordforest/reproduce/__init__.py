@@ -68,7 +68,7 @@ def _row(cell: Cell, workshop: Workshop, bench: Bench, home: Path, report: Repor
         done: list[Done] = [workshop.run(job) for job in cell.jobs]
     except FailedJobError as error:
         report.say(f"failed: {error}")
-        return Row(cell, failure=str(error))
+        return Row(cell, failure=workshop.shown(str(error)))
     judged = [bench.judge(job.name, one.folder, cell.model.scale) for job, one in zip(cell.jobs, done, strict=True)]
     return make_row(cell, done, judged)
 

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,14 @@ from wordforest.errors import InputError
 from wordforest.progress import Event, Reporter
 from wordforest.reproduce.plan import FOREST, FROM_COUNTS, TREE, Job, Options
 
+TEXT_OPTIONS = (
+    "min_count",
+    "max_vocab",
+    "tokenizer",
+    "no_lowercase",
+    "keep_numbers",
+    "errors",
+)  # not of counting pairs
 NOTE = "job.json"  # beside the result: what made it, and what it took
 
 
@@ -31,7 +39,7 @@ class Done:
     """What a job left: its folder, the command, seconds, peak memory in bytes, and whether it was there already."""
 
     folder: Path
-    command: tuple[str, ...]
+    command: str
     seconds: float
     peak: int
     counting: float = 0.0  # seconds of the counts it began from, which other jobs share
@@ -51,10 +59,20 @@ class Workshop:
     def run(self, job: Job) -> Done:
         """Return the result of a job, made now if it is not there or was made with other settings or another text."""
         if job.method not in FROM_COUNTS:
-            return self._made(self.folder / "runs" / job.name, self._command(job, self.corpus, job.count))
+            count = {name: value for name, value in job.count.items() if name in TEXT_OPTIONS}
+            if "window" in job.count and job.method != "rnn":
+                count["window"] = job.count["window"]
+            return self._made(self.folder / "runs" / job.name, self._command(job, self.corpus, count))
         counts = self._counts(job.count)
         done = self._made(self.folder / "runs" / job.name, self._command(job, [str(counts.folder)], {}))
         return Done(done.folder, done.command, done.seconds, max(done.peak, counts.peak), counts.seconds)
+
+    def shown(self, text: Sequence[str] | str) -> str:
+        """Return a command with CORPUS and OUT in place of paths of this machine."""
+        shown = text if isinstance(text, str) else " ".join(text)
+        for name in self.corpus:
+            shown = shown.replace(name, "CORPUS")
+        return shown.replace(str(self.folder), "OUT")
 
     def _counts(self, options: Options) -> Done:
         name = hashlib.sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()[:8]
@@ -76,17 +94,18 @@ class Workshop:
     def _made(self, folder: Path, command: list[str]) -> Done:
         made_by = {"command": command, "corpus": self._fingerprint}
         if (note := _note(folder)) and note["made_by"] == made_by:
-            return Done(folder, tuple(note["typed"]), note["seconds"], note["peak"])
+            return Done(folder, note["typed"], note["seconds"], note["peak"])
         folder.parent.mkdir(parents=True, exist_ok=True)
         typed = [*command, "--out", str(folder)]
-        self.report.say("wordforest " + " ".join(typed))
+        self.report.say("wordforest " + self.shown(typed))
         begun = not (folder / NOTE).exists() and command[0] == "train" and store.has_checkpoint(folder)
         (folder / NOTE).unlink(missing_ok=True)
         seconds, peak = run_command([*typed, "--resume" if begun else "--force"], self.report)
         store.write_json(
-            folder / NOTE, {"made_by": made_by, "typed": typed, "seconds": seconds, "peak": peak, "when": _today()}
+            folder / NOTE,
+            {"made_by": made_by, "typed": self.shown(typed), "seconds": seconds, "peak": peak, "when": _today()},
         )
-        return Done(folder, tuple(typed), seconds, peak)
+        return Done(folder, self.shown(typed), seconds, peak)
 
 
 def run_command(arguments: list[str], report: Callable[[Event], None]) -> tuple[float, int]:

@@ -114,13 +114,7 @@ def _compared(against: Sequence[Against]) -> list[Block]:
         (f"{found.second}, M = {found.size}", *(_difference(found, column) for column in COLUMNS))
         for found in against
     ]  # fmt: skip
-    behind = [
-        f"{column.title}, M = {found.size}: {_verdict(comparison.difference, comparison.p)} {found.second} "
-        f"({comparison.difference:+.{column.digits}f}, p = {comparison.p:.2g})"
-        for found in against
-        for column, comparison in found.comparisons
-        if comparison.difference <= 0 or comparison.p >= _CLEAR
-    ]
+    behind = [line for found in against if (line := _not_ahead(found))]
     blocks: list[Block] = [
         Heading(f"{reference} against the others"),
         Paragraph(
@@ -143,10 +137,13 @@ def _difference(found: Against, column: Column) -> str:
     return _MISSING
 
 
-def _verdict(difference: float, p: float) -> str:
-    if p >= _CLEAR:
-        return "no clear difference to"
-    return "behind" if difference < 0 else "level with"
+def _not_ahead(found: Against) -> str:
+    """Return in which tasks the reference is behind another model, and in which nothing can be told."""
+    behind = [c.title for c, at in found.comparisons if at.difference < 0 and at.p < _CLEAR]
+    open_ = [c.title for c, at in found.comparisons if at.p >= _CLEAR]
+    parts = [f"behind in {', '.join(behind)}"] if behind else []
+    parts += [f"no clear difference in {', '.join(open_)}"] if open_ else []
+    return f"{found.second}, M = {found.size}: {'; '.join(parts)}" if parts else ""
 
 
 def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[Block]:
@@ -206,7 +203,7 @@ def _by_set(rows: Sequence[Row]) -> list[Block]:
 
 
 def _commands(rows: Sequence[Row]) -> list[str]:
-    typed = [" ".join(("wordforest", *done.command)) for row in rows for done in row.done]
+    typed = [f"wordforest {done.command}" for row in rows for done in row.done]
     return list(dict.fromkeys(typed))
 
 

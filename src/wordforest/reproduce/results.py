@@ -121,7 +121,8 @@ def as_object(row: Row) -> dict[str, Any]:
         "seconds": [done.seconds for done in row.done],
         "counting_seconds": [done.counting for done in row.done],
         "peak_bytes": [done.peak for done in row.done],
-        "commands": [list(done.command) for done in row.done],
+        "commands": [done.command for done in row.done],
+        "folders": [str(done.folder) for done in row.done],
         "scores": {
             part: [[_plain(asdict(score)) for score in scores] for scores in by_seed]
             for part, by_seed in row.scores.items()
