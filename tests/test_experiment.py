@@ -209,3 +209,32 @@ def test_learning_is_finished_only_by_its_last_step(corpus):
     recorder = Recorder()
     wf.train(corpus, report=recorder, **FAST)
     assert [event.finished for event in recorder.stage("learn")][-2:] == [False, True]
+
+
+class TestLearners:
+    def test_entries_learn_neighbours_and_say_their_settings(self, corpus):
+        run = wf.train(corpus, learner="entries", n_trees=1, lam=0.001, zeros=0.3, weights="none")
+        assert run.config["learner"] == "entries"
+        assert run.config["zeros"] == 0.3
+        assert run.config["eta"] > 0
+        assert {word for word, _ in run.vectors.most_similar("cat", k=3)} <= {"dog", "horse", "cow", "the", "hay"}
+
+    def test_defaults_are_those_of_the_learner(self):
+        online, entries = TrainSettings(), TrainSettings(learner="entries")
+        assert (online.epochs, online.tol, online.weights, online.zeros) == (100, 5e-3, "none", 1.0)
+        assert (entries.epochs, entries.tol, entries.weights, entries.zeros) == (10, 1e-3, "abs", 0.0)
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"zeros": 0.5}, "zeros = 0.5 is for the learner entries"),
+            ({"weights": "abs"}, "weights = abs is for the learner entries"),
+            ({"tau": 1.0}, "tau = 1.0 is for the learner entries"),
+            ({"learner": "entries", "lam": "auto"}, "needs a number for lam"),
+            ({"learner": "entries", "eta": -1.0}, "eta = -1.0"),
+            ({"learner": "batch"}, "must be one of online, entries"),
+        ],
+    )
+    def test_settings_that_do_not_go_together(self, settings, message):
+        with pytest.raises(InputError, match=message):
+            TrainSettings(**settings)

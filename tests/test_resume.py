@@ -70,10 +70,40 @@ def test_a_killed_run_goes_on_to_the_same_bits(corpus: Path, whole: Path, tmp_pa
     assert not (run / "checkpoint").exists()
 
 
+KILLED_ENTRIES = """
+import os, signal, sys
+import wordforest.resume as resume
+from wordforest.coder import entries
+from wordforest.experiment import train
+resume._SHARE = 1e9  # write a checkpoint after every pass
+passes = 0
+bounded = entries._Learner._pass_within_bounds
+def counted(self, *args):
+    global passes
+    passes += 1
+    if passes > int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return bounded(self, *args)
+entries._Learner._pass_within_bounds = counted
+train(sys.argv[1], out=sys.argv[2], learner="entries", zeros=0.5, schedule=sys.argv[4], n_trees=2, min_count=1,
+      epochs=4, tol=0.0)
+"""
+
+
+@pytest.mark.parametrize(("schedule", "passes"), [("linear", 0), ("linear", 2), ("adagrad", 3)])
+def test_learning_from_entries_goes_on_to_the_same_bits(corpus, tmp_path, schedule, passes):
+    settings = {**SETTINGS, "learner": "entries", "zeros": 0.5, "schedule": schedule}
+    wf.train(corpus, out=tmp_path / "whole", **settings)
+    command = [sys.executable, "-c", KILLED_ENTRIES, str(corpus), str(tmp_path / "run"), str(passes), schedule]
+    assert subprocess.run(command, check=False, capture_output=True, timeout=120).returncode == -9
+    wf.train(corpus, out=tmp_path / "run", resume=True, **settings)
+    assert same_bits(tmp_path / "run", tmp_path / "whole")
+
+
 def test_going_on_does_not_repeat_finished_steps(corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     kill_after(corpus, run, 3)
-    _, history = store.load_state(run) or ({}, [])
+    _, history = store.load_state(run, ("D",)) or ({}, [])
     assert len(history) == 3
     again = wf.train(corpus, out=run, resume=True, **SETTINGS)
     assert [row["seconds"] for row in again.history[:3]] == [row["seconds"] for row in history]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from wordforest.association import pmi, ppmi, sppmi
     from wordforest.coder.certificate import lam_max
     from wordforest.coder.encode import Gram, admm, encode, fista
+    from wordforest.coder.entries import EntrySettings, learn_from_entries
     from wordforest.coder.estimator import ForestCoder
     from wordforest.coder.forest import Forest
     from wordforest.coder.objective import objective
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from wordforest.coder.penalties import L1, ForestL2, ForestLInf, NonNegativeL1, NoPenalty, depth_weights
     from wordforest.counts import Counts, count
     from wordforest.errors import ForestError, InputError
-    from wordforest.evaluation import Score, evaluate
+    from wordforest.evaluation import Comparison, Score, compare, evaluate, judge
     from wordforest.experiment import baseline, count_corpus, train
     from wordforest.store import Run, load_run, read_vectors, save_run, write_vectors
     from wordforest.text import TextRules, Vocabulary
@@ -30,6 +31,7 @@ _HOME = {
     "association": ("pmi", "ppmi", "sppmi"),
     "coder.certificate": ("lam_max",),
     "coder.encode": ("Gram", "admm", "encode", "fista"),
+    "coder.entries": ("EntrySettings", "learn_from_entries"),
     "coder.estimator": ("ForestCoder",),
     "coder.forest": ("Forest",),
     "coder.objective": ("objective",),
@@ -38,7 +40,7 @@ _HOME = {
     "coder.penalties": ("ForestL2", "ForestLInf", "L1", "NoPenalty", "NonNegativeL1", "depth_weights"),
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
-    "evaluation": ("Score", "evaluate"),
+    "evaluation": ("Comparison", "Score", "compare", "evaluate", "judge"),
     "experiment": ("baseline", "count_corpus", "train"),
     "store": ("Run", "load_run", "read_vectors", "save_run", "write_vectors"),
     "text": ("TextRules", "Vocabulary"),
@@ -49,7 +51,9 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __version__ = "0.1.0"
 __all__ = [
     "L1",
+    "Comparison",
     "Counts",
+    "EntrySettings",
     "Forest",
     "ForestCoder",
     "ForestError",
@@ -67,15 +71,18 @@ __all__ = [
     "Vocabulary",
     "admm",
     "baseline",
+    "compare",
     "count",
     "count_corpus",
     "depth_weights",
     "encode",
     "evaluate",
     "fista",
+    "judge",
     "lam_for_density",
     "lam_max",
     "lam_path",
+    "learn_from_entries",
     "learn_online",
     "load_run",
     "objective",

@@ -12,13 +12,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wordforest import store
+from wordforest.coder.entries import EntryState
 from wordforest.coder.online import State, Step
 from wordforest.counts import Counts
 from wordforest.errors import InputError
 from wordforest.text import Vocabulary
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
+_TENSORS: dict[type, tuple[str, ...]] = {
+    State: ("D", "A", "AA", "XA", "losses"),
+    EntryState: ("D", "A", "eta", "word_squares", "context_squares"),
+}
 _BYTES_PER_SECOND = 4e8  # a careful guess until a first checkpoint was written
 
 
@@ -51,18 +58,21 @@ class Checkpoint:
             place = store.counts_checkpoint(self._folder)
             self._timed(lambda: store.save_counts(place, *parts), counts.matrix.nnz * 8)
 
-    def learning(self) -> tuple[State | None, list[dict[str, Any]]]:
-        """Return where learning stood and its history, if an earlier try wrote it."""
-        found = store.load_state(self._folder) if self._folder else None
+    def learning(self, kind: type[State] | type[EntryState]) -> tuple[Any, list[dict[str, Any]]]:
+        """Return where learning stood, a state of this kind, and its history, if an earlier try wrote it."""
+        found = store.load_state(self._folder, _TENSORS[kind]) if self._folder else None
         if found is None:
             return None, []
         tensors, history = found
         steps = [Step(**{name: row[name] for name in Step.__dataclass_fields__}) for row in history]
-        return State(**tensors, history=steps), history
+        parts: dict[str, Any] = dict(tensors)
+        if kind is EntryState:
+            parts["eta"] = float(parts["eta"][0])
+        return kind(**parts, history=steps), history
 
-    def keep_learning(self, state: State, history: list[dict[str, Any]]) -> None:
+    def keep_learning(self, state: State | EntryState, history: list[dict[str, Any]]) -> None:
         """Write where learning stands, if it went on for long since the last time."""
-        tensors = {name: getattr(state, name) for name in store.STATE_TENSORS}
+        tensors = {name: np.atleast_1d(getattr(state, name)) for name in _TENSORS[type(state)]}
         size = sum(tensor.nbytes for tensor in tensors.values())
         folder = self._folder
         if folder and self._pays(size):

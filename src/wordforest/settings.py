@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from wordforest.coder.entries import EntrySettings, Sampling, Schedule
 from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2
 from wordforest.errors import InputError
@@ -14,6 +15,11 @@ from wordforest.text.reader import Errors
 from wordforest.text.tokenizer import Tokenizer
 
 Measure = Literal["pmi", "ppmi", "sppmi"]
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "online": {"epochs": 100, "tol": 5e-3, "weights": "none", "zeros": 1.0},
+    "entries": {"epochs": 10, "tol": 1e-3, "weights": "abs", "zeros": 0.0},
+}
+_ENTRIES_ONLY = ("eta", "tau", "schedule", "sampling", "lazy")
 
 
 @dataclass(frozen=True)
@@ -82,20 +88,55 @@ class TrainSettings:
     measure: Measure = "pmi"
     smoothing: float = 1.0
     shift: float = 0.0
-    epochs: int = 100
-    tol: float = 5e-3
+    epochs: int | None = None  # passes at most: 100 online, 10 over entries
+    tol: float | None = None  # share of the objective that a pass must gain: 5e-3 online, 1e-3 over entries
     dtype: Literal["float32", "float64"] = "float32"
     seed: int = 0
+    learner: Literal["online", "entries"] = "online"
+    weights: Literal["none", "abs"] | None = None  # of stored pairs: none online, abs over entries
+    zeros: float | None = None  # weight of pairs that are not stored: 1 online, 0 over entries
+    # the rest is for entries alone
+    eta: float | None = None  # step size; searched if left out
+    tau: float = 0.01
+    schedule: Schedule = "linear"
+    sampling: Sampling = "proportional"
+    lazy: int = 1
 
     def __post_init__(self) -> None:
+        _one_of("learner", self.learner, ("online", "entries"))
+        for name, value in _DEFAULTS[self.learner].items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        self._check_learner()
         AssociationSettings(self.measure, self.smoothing, self.shift)
         _one_of("dtype", self.dtype, ("float32", "float64"))
-        at_least("epochs", self.epochs, 1)
-        at_least("tol", self.tol, 0)
+        at_least("epochs", self.epochs or 0, 1)
+        at_least("tol", self.tol or 0, 0)
         at_least("seed", self.seed, 0)
         if not 0 < self.density < 1:
             raise InputError(f"density = {self.density}, but a share of non-zeros lies between 0 and 1.")
         _ = self.penalty
+
+    def _check_learner(self) -> None:
+        _one_of("weights", str(self.weights), ("none", "abs"))
+        if self.learner == "entries":
+            _ = self.entries
+            if self.lam == "auto" or self.dtype != "float32":
+                raise InputError("the learner entries needs a number for lam, and float32. Or use the learner online.")
+            return
+        given = {name: getattr(self, name) for name in ("weights", "zeros", *_ENTRIES_ONLY)}
+        default = {**_DEFAULTS["online"], **{name: self.__dataclass_fields__[name].default for name in _ENTRIES_ONLY}}
+        for name, value in given.items():
+            if value != default[name]:
+                raise InputError(f"{name} = {value} is for the learner entries alone. Use it, or leave {name} out.")
+
+    @property
+    def entries(self) -> EntrySettings:
+        """What the learner over entries needs."""
+        return EntrySettings(
+            epochs=self.epochs or 1, eta=self.eta, schedule=self.schedule, tau=self.tau, sampling=self.sampling,
+            zeros=self.zeros or 0.0, lazy=self.lazy, tol=self.tol or 0.0, seed=self.seed,
+        )  # fmt: skip
 
     @property
     def forest(self) -> Forest:

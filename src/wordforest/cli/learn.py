@@ -55,8 +55,29 @@ def train(
     measure: MeasureOpt = "pmi",
     smoothing: Annotated[float, typer.Option(help="Power of the context counts.")] = 1.0,
     shift: Annotated[float, typer.Option(help="Shift of sppmi.")] = 0.0,
-    epochs: Annotated[int, typer.Option(help="Passes over the words at most.")] = 100,
-    tol: Annotated[float, typer.Option(help="Stop when the dictionary gains less than this share in a pass.")] = 5e-3,
+    learner: Annotated[
+        Literal["online", "entries"],
+        typer.Option(help="online: dictionary learning over all pairs; entries: the paper's Algorithm 1."),
+    ] = "online",
+    weights: Annotated[
+        Literal["none", "abs"] | None, typer.Option(help="entries: weight of a stored pair, 1 or |x|. Default: abs.")
+    ] = None,
+    zeros: Annotated[
+        float | None, typer.Option(help="entries: weight of pairs that are not stored. Default: 0, as in the paper.")
+    ] = None,
+    eta: Annotated[float | None, typer.Option(help="entries: step size. Default: searched.")] = None,
+    tau: Annotated[float, typer.Option(help="entries: ridge on the dictionary.")] = 0.01,
+    schedule: Annotated[
+        Literal["constant", "inverse", "linear", "adagrad"], typer.Option(help="entries: how steps shrink.")
+    ] = "linear",
+    sampling: Annotated[
+        Literal["proportional", "uniform"], typer.Option(help="entries: draw by |x|, or all alike with scaled steps.")
+    ] = "proportional",
+    lazy: Annotated[int, typer.Option(help="entries: visits of a word that share one prox.")] = 1,
+    epochs: Annotated[int | None, typer.Option(help="Passes at most. Default: 100 online, 10 over entries.")] = None,
+    tol: Annotated[
+        float | None, typer.Option(help="Stop when a pass gains less than this share. Default: 5e-3, entries 1e-3.")
+    ] = None,
     dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
     workers: Workers = None,
     seed: Seed = 0,
@@ -78,6 +99,8 @@ def train(
             min_count=min_count, max_vocab=max_vocab, dynamic_window=dynamic_window, subsample=subsample,
             tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
             measure=measure, smoothing=smoothing, shift=shift, epochs=epochs, tol=tol, dtype=dtype, seed=seed,
+            learner=learner, weights=weights, zeros=zeros, eta=eta, tau=tau, schedule=schedule, sampling=sampling,
+            lazy=lazy,
         )  # fmt: skip
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from wordforest import store
-from wordforest.coder.online import Learned, OnlineSettings, State, Step, learn_online
+from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
+from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
 from wordforest.coder.penalties import with_lam
 from wordforest.coder.tune import lam_for_training
 from wordforest.counts import Counts
@@ -80,15 +81,25 @@ def _learn(
 ) -> Run:
     report(Event("learn", 0, None, "words"))
     X.data = X.data.astype(settings.dtype, copy=False)
-    begun, history = checkpoint.learning()
+    learn = _online if settings.learner == "online" else _entries
+    begun, history = checkpoint.learning(State if settings.learner == "online" else EntryState)
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
-    def on_step(step: Step, state: State) -> None:
+    def on_step(step: Step, state: State | EntryState) -> None:
         history.append(history_row(step, time.monotonic() - started))
         report(learning(step, X.shape[0]))
         if not step.last:
             checkpoint.keep_learning(state, history)
 
+    learned, found = learn(X, settings, begun, executor, report, on_step)
+    for notice in learned.notices:
+        report.say(f"warning: {notice}")
+    return _as_run(vocabulary, learned, settings, {**count_config, **asdict(settings), **found}, history)
+
+
+def _online(
+    X: sparse.csr_array, settings: TrainSettings, begun: Any, executor: Threads, report: Reporter, on_step: OnStep
+) -> tuple[Learned, dict[str, Any]]:
     penalty = settings.penalty
     if settings.lam == "auto":
         lam = lam_for_training(X, penalty, len(settings.forest), settings.density, settings.seed, executor)
@@ -96,15 +107,25 @@ def _learn(
         report.say(f"lam = {lam:.4g} for about {settings.density:.0%} non-zeros")
     learned = learn_online(
         X, penalty, len(settings.forest),
-        OnlineSettings(epochs=settings.epochs, tol=settings.tol, seed=settings.seed),
+        OnlineSettings(epochs=settings.epochs or 1, tol=settings.tol or 0.0, seed=settings.seed),
         resume=begun, executor=executor, on_step=on_step,
     )  # fmt: skip
     if learned.revived:
         report.say(f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word.")
-    for notice in learned.notices:
-        report.say(f"warning: {notice}")
-    config = {**count_config, **asdict(settings), "lam": penalty.lam}
-    return _as_run(vocabulary, learned, settings, config, history)
+    return learned, {"lam": penalty.lam, "gap": learned.gap}
+
+
+def _entries(
+    X: sparse.csr_array, settings: TrainSettings, begun: Any, executor: Threads, report: Reporter, on_step: OnPass
+) -> tuple[Learned, dict[str, Any]]:
+    weights = np.ones_like(X.data) if settings.weights == "none" else None
+    learned = learn_from_entries(
+        X, settings.penalty, len(settings.forest), settings.entries,
+        weights=weights, resume=begun, executor=executor, on_step=on_step,
+    )  # fmt: skip
+    seen = learned.history[-1].words_seen
+    report(Event("learn", seen, seen, "words"))
+    return learned, {"eta": learned.eta}
 
 
 def _as_run(
@@ -115,6 +136,6 @@ def _as_run(
     history: list[dict[str, Any]],
 ) -> Run:
     codes = as_codes(learned.A.astype(np.float32, copy=False))
-    full = {**config, "learner": "online", "gap": learned.gap, "versions": versions()}
+    full = {**config, "versions": versions()}
     D = learned.D.astype(np.float32, copy=False)
     return Run(vocabulary.words, vocabulary.counts, codes, D, settings.forest, full, history)

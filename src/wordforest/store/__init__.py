@@ -1,7 +1,6 @@
 """The only room that opens result files: RUN and COUNTS folders, and the vector formats of other tools."""
 
 from wordforest.store.checkpoint import (
-    STATE_TENSORS,
     begin_checkpoint,
     checkpoint_settings,
     counts_checkpoint,
@@ -17,7 +16,6 @@ from wordforest.store.formats import read_vectors, vector_files, write_vectors
 from wordforest.store.run import Run, is_run_folder, load_run, prepare_folder, remove_results, save_run
 
 __all__ = [
-    "STATE_TENSORS",
     "Run",
     "begin_checkpoint",
     "checkpoint_settings",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from wordforest.store.files import read_json, write_json
 from wordforest.store.run import CHECKPOINT
 from wordforest.store.tensors import Tensors, read_metadata, read_tensors, write_tensors
-
-STATE_TENSORS = ("D", "A", "AA", "XA", "losses")
 
 
 def has_checkpoint(folder: Path) -> bool:
@@ -41,12 +40,12 @@ def save_state(folder: Path, tensors: Tensors, history: list[dict[str, Any]]) ->
     write_tensors(folder / CHECKPOINT / "state.safetensors", tensors, {"history": json.dumps(history)})
 
 
-def load_state(folder: Path) -> tuple[Tensors, list[dict[str, Any]]] | None:
-    """Return the last state of learning, or None if none was written."""
+def load_state(folder: Path, names: Sequence[str]) -> tuple[Tensors, list[dict[str, Any]]] | None:
+    """Return the tensors of the last state of learning and its history, or None if none was written."""
     path = folder / CHECKPOINT / "state.safetensors"
     if not path.is_file():
         return None
-    return read_tensors(path, STATE_TENSORS), json.loads(read_metadata(path)["history"])
+    return read_tensors(path, names), json.loads(read_metadata(path)["history"])
 
 
 def drop_empty_checkpoint(folder: Path) -> None:
