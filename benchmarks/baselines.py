@@ -1,7 +1,7 @@
 """Baselines on one text: tokens a second of learning, and similarity against an independent run of the same method.
 
 python benchmarks/baselines.py speed [CORPUS] [--dimensions 52]          nce and rnn, tokens/s, learning alone
-python benchmarks/baselines.py check CORPUS --data DIR [--dimensions 52] pca, sc, cbow, sg against other tools
+python benchmarks/baselines.py check CORPUS --data DIR [--ours RUNS]     pca, sc, cbow, sg against other tools
 python benchmarks/baselines.py rnn CORPUS --data DIR [--tokens 5000000]  perplexity and similarity on a part
 
 Without CORPUS the State of the Union addresses are used (extra ``demo``).
@@ -48,8 +48,13 @@ def check(options: argparse.Namespace) -> None:
         wf.count_corpus(options.corpus, counts)
         ids, vocabulary = tokens_of(options.corpus)
         for name, tool in (("pca", _truncated_svd), ("sc", _dictionary_learning), ("cbow", _gensim), ("sg", _gensim)):
+            made = sorted(Path(options.ours).glob(f"{name}-{options.dimensions}-seed0*")) if options.ours else []
             source = counts if name in ("pca", "sc") else options.corpus
-            ours = wf.baseline(name, source, dimensions=options.dimensions).vectors
+            ours = (
+                wf.load_run(made[0]).vectors
+                if made
+                else wf.baseline(name, source, dimensions=options.dimensions).vectors
+            )
             theirs, title = tool(name, counts, ids, vocabulary, options.dimensions)
             values = [similarity(vectors, options.data) for vectors in (ours, theirs)]
             print(f"| {name} | {values[0]:.3f} | {values[1]:.3f} | {title} |", flush=True)
@@ -150,6 +155,7 @@ def main() -> None:
     parser.add_argument("part", nargs="?", default="speed", choices=("speed", "check", "rnn"))
     parser.add_argument("corpus", nargs="?", default=None)
     parser.add_argument("--data", default=None)
+    parser.add_argument("--ours", default=None, help="check: runs/ of a reproduced experiment, in place of training")
     parser.add_argument("--dimensions", type=int, default=52)
     parser.add_argument("--tokens", type=int, default=5_000_000)
     options = parser.parse_args()

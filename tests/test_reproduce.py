@@ -18,7 +18,7 @@ from wordforest.errors import InputError
 from wordforest.progress import Reporter
 from wordforest.reproduce import reproduce
 from wordforest.reproduce.chart import Dot, dots
-from wordforest.reproduce.document import Code, Heading, Items, Paragraph, Picture, Table, to_html, to_markdown
+from wordforest.reproduce.document import Code, Heading, Items, Paragraph, Pictures, Table, to_html, to_markdown
 from wordforest.reproduce.plan import cells_of, read_experiment
 
 HOME = Path(__file__).resolve().parent.parent
@@ -228,8 +228,8 @@ class TestReproduce:
     def test_the_report_shows_our_value_and_the_papers(self, made):
         text = (made[1] / "REPORT.md").read_text()
         line = next(line for line in text.splitlines() if line.startswith("| FOREST |"))
-        assert "paper 0.52" in line
-        assert "paper 24.38" in line
+        assert "(0.52)" in line
+        assert "(24.38)" in line
         assert "±" in next(line for line in text.splitlines() if line.startswith("| PCA |"))
         for heading in ("## M = 13", "## FOREST against the others", "## Development and test halves", "## Commands"):
             assert heading in text
@@ -255,7 +255,7 @@ class TestReproduce:
         path.write_text('[[model]]\nname = "V"\npath = "v.txt"\n[paper.any]\nV = { similarity = 0.4 }\n')
         rows = reproduce(path, tmp_path / "out", data=data)
         assert rows[0].size == 2
-        assert "paper 0.4" in (tmp_path / "out" / "REPORT.md").read_text()
+        assert "(0.4)" in (tmp_path / "out" / "REPORT.md").read_text()
 
 
 @pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGKILL])
@@ -280,7 +280,8 @@ def test_a_broken_run_goes_on_to_the_same_scores(made, corpus, data, tmp_path, k
 class TestDocument:
     BLOCKS = (
         Heading("A <b> & c", 1), Paragraph("**bold** and `x < y`"), Items(("one", "two")),
-        Table(("model", "value"), (("a|b", "1"),), "below"), Code(("wordforest train <x>",)), Picture("<svg></svg>"),
+        Table(("model", "value"), (("a|b", "1"),), "below"), Code(("wordforest train <x>",)),
+        Pictures(("<svg></svg>",)),
     )  # fmt: skip
 
     def test_markdown(self):

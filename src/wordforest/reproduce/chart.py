@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-_LEFT, _WIDTH, _RIGHT, _ROW, _TOP = 110, 420, 70, 24, 34
+_LEFT, _WIDTH, _RIGHT, _ROW, _TOP = 90, 260, 50, 22, 28
 _OURS, _PAPER = "#1f4e9c", "#b04a2f"
 
 
@@ -34,7 +34,7 @@ def dots(title: str, rows: Sequence[Dot], digits: int) -> str:
         return _LEFT + _WIDTH * (value - low) / span
 
     height = _TOP + _ROW * len(rows) + 24
-    parts = [f'<text x="0" y="16" font-weight="bold">{html.escape(title)}</text>']
+    parts = [f'<text x="0" y="16" style="font-weight:bold">{html.escape(title)}</text>']
     parts += [_row(row, _TOP + _ROW * (i + 0.5), x, digits) for i, row in enumerate(rows)]
     parts.append(f'<text x="{_LEFT}" y="{height - 6}">{low:.{digits}f}</text>')
     parts.append(f'<text x="{_LEFT + _WIDTH}" y="{height - 6}" text-anchor="end">{high:.{digits}f}</text>')

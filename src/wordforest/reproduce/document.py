@@ -11,11 +11,12 @@ _BOLD = re.compile(r"\*\*(.+?)\*\*")
 _CODE = re.compile(r"`([^`]+)`")
 
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
 h1, h2, h3 { line-height: 1.2; margin-top: 2em; } h1 { margin-top: 0; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
+.pictures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; margin-top: 1.5rem; } .note { color: #555; }
 caption { caption-side: bottom; text-align: left; color: #555; padding-top: .4em; }
-th, td { padding: .25em .7em; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
+th, td { padding: .25em .6em; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } thead th { border-bottom: 2px solid #888; }
 pre { background: #f5f5f5; padding: .8em; overflow-x: auto; font-size: 13px; }
 svg { max-width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: #1b1b1b; }
@@ -61,13 +62,14 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """An SVG drawing, shown in HTML alone; Markdown has the same numbers in a table."""
+class Pictures:
+    """SVG drawings side by side, shown in HTML alone; Markdown has the same numbers in a table."""
 
-    svg: str
+    svgs: tuple[str, ...]
+    caption: str = ""
 
 
-Block = Heading | Paragraph | Items | Table | Code | Picture
+Block = Heading | Paragraph | Items | Table | Code | Pictures
 
 
 def to_markdown(blocks: Sequence[Block]) -> str:
@@ -117,7 +119,7 @@ def _html(block: Block) -> str:
         caption = f"<caption>{_inline(block.caption)}</caption>" if block.caption else ""
         table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         return f'<div class="wide">{table}</div>'
-    return block.svg
+    return f'<div class="pictures">{"".join(block.svgs)}</div><p class="note">{_inline(block.caption)}</p>'
 
 
 def _inline(text: str) -> str:

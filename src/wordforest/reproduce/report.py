@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wordforest.reproduce.chart import Dot, dots
-from wordforest.reproduce.document import Block, Code, Heading, Items, Paragraph, Picture, Table
+from wordforest.reproduce.document import Block, Code, Heading, Items, Paragraph, Pictures, Table
 from wordforest.reproduce.judging import HALVES
 from wordforest.reproduce.plan import Experiment
 from wordforest.reproduce.results import COLUMNS, Against, Column, Number, Row
@@ -54,7 +54,7 @@ def _head(facts: Facts, rows: Sequence[Row]) -> list[Block]:
     lines = [
         f"corpus: {facts.corpus}",
         f"{facts.date}, wordforest {facts.version}, {facts.machine}",
-        "each cell: value, its 95 % interval over resampled items, and the paper's value where it has one; several "
+        "each cell: value, [its 95 % interval over resampled items], (the paper's value, where it has one); several "
         "seeds give their mean and, behind ±, their standard deviation; the best of a column is bold",
         *facts.rules,
     ]
@@ -73,7 +73,8 @@ def _scores(rows: Sequence[Row], columns: Sequence[Column], experiment: Experime
         (row.cell.model.name, *(_cell(row.number(c), c, best[c.key], paper[row.cell.model.name]) for c in columns))
         for row in rows
     ))  # fmt: skip
-    return [table, *(Picture(svg) for column in columns if (svg := _chart(rows, column, paper)))]
+    charts = tuple(svg for column in columns if (svg := _chart(rows, column, paper)))
+    return [table, Pictures(charts, "Dots: our values with their 95 % intervals; diamonds: the paper's.")]
 
 
 def _chart(rows: Sequence[Row], column: Column, paper: dict[str, dict[str, float]]) -> str:
@@ -96,7 +97,7 @@ def _best(rows: Sequence[Row], column: Column) -> float:
 
 
 def _cell(number: Number | None, column: Column, best: float, paper: dict[str, float]) -> str:
-    theirs = f" · paper {paper[column.key]:g}" if column.key in paper else ""
+    theirs = f" ({paper[column.key]:g})" if column.key in paper else ""
     if number is None:
         return _MISSING + theirs
     d = column.digits
