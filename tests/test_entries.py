@@ -64,12 +64,15 @@ def test_a_visit_is_algorithm_1(by_mass: bool, with_pull: bool) -> None:
         D[2].astype(float), A[1].astype(float), value=1.5, keep=0.8, mass=2.0 if by_mass else 1.0, eta=0.05, lam=3.0,
         tau=0.2, pulls=(pull[2], pull[1]) if with_pull else (0, 0),
     )  # fmt: skip
+    tree = walk(ForestL2(FOREST, 3.0), M)
+    D, A, pull = (np.ascontiguousarray(rows[:, tree.columns]) for rows in (D, A, pull))
+    d, a = d[tree.columns], a[tree.columns]
     sides = [
         Side(rows, np.full((3, 2), (0.05, charge), dtype=np.float32), pull if with_pull else none[0], none[1])
         for rows, charge in ((A, 3.0), (D, 0.2))
     ]
     untouched = D[:2].copy(), A[[0, 2]].copy()
-    assert visit(entries, np.zeros(1, np.int32), *sides, walk(ForestL2(FOREST, 3.0), M), Rule(by_mass, 1, 1e3))
+    assert visit(entries, np.zeros(1, np.int32), *sides, tree, Rule(by_mass, 1, 1e3))
     np.testing.assert_allclose(D[2], d, atol=2e-6)  # float32
     np.testing.assert_allclose(A[1], a, atol=2e-6)
     np.testing.assert_array_equal(D[:2], untouched[0])
@@ -79,7 +82,15 @@ def test_a_visit_is_algorithm_1(by_mass: bool, with_pull: bool) -> None:
 def walk(penalty: Penalty, n: int) -> Any:
     """The tree of a penalty for codes that are not padded."""
     tree = _tree(penalty, n)
-    return tree._replace(leaf=tree.leaf[:n].copy())
+    return tree._replace(leaf=tree.leaf[:, :n].copy())
+
+
+def prox_rows(A: Any, tree: Any, threshold: float) -> Any:
+    """The prox of a visit on every row; columns in the order of the forest go in and come out."""
+    rows = np.ascontiguousarray(A[:, tree.columns])
+    for v in range(len(A)):
+        prox_row(rows, v, np.float32(threshold), *tree[1:], np.empty((2, len(tree.weights)), dtype=A.dtype))
+    return rows[:, np.argsort(tree.columns)]
 
 
 @given(forests_with_rows(), st.floats(0, 5))
@@ -88,9 +99,9 @@ def test_the_prox_of_a_visit_is_the_plain_one(case: tuple[Forest, Any], threshol
     A = rows.astype(np.float32)
     expected = plain.forest_prox(A.astype(float), forest, threshold)
     tree = walk(ForestL2(forest, 1.0), len(forest))
-    for v in range(len(A)):
-        prox_row(A, v, tree, np.float32(threshold), np.empty(len(tree.inner), dtype=np.float32))
-    np.testing.assert_allclose(A, expected, atol=1e-4)  # near a threshold the square root magnifies float32's rounding
+    np.testing.assert_allclose(
+        prox_rows(A, tree, threshold), expected, atol=1e-4
+    )  # near a threshold the square root magnifies float32's rounding
 
 
 def test_node_weights_reach_the_prox() -> None:
@@ -98,8 +109,7 @@ def test_node_weights_reach_the_prox() -> None:
     tree = walk(ForestL2(FOREST, 1.0, weights=weights), M)
     A = np.random.default_rng(0).standard_normal((1, M)).astype(np.float32)
     expected = ForestL2(FOREST, 1.0, weights=weights).prox(A.astype(float), 0.3)
-    prox_row(A, 0, tree, np.float32(0.3), np.empty(len(tree.inner), dtype=np.float32))
-    np.testing.assert_allclose(A, expected, atol=1e-6)
+    np.testing.assert_allclose(prox_rows(A, tree, 0.3), expected, atol=1e-6)
 
 
 def strata(X: Any, *, zeros: float = 0.0, proportional: bool = True, blocks: int = 4) -> Strata:

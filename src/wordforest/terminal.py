@@ -67,16 +67,23 @@ def show_judged(judged: Judged, *, form: str, out: Path | None, compared: bool, 
             objects += comparison_as_objects(found, first[0], name)
         _deliver("".join(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n" for item in objects), out)
         return
-    grids = [tabulate(models), *(tabulate_comparison(found, first[0], name) for name, found in comparisons)]
+    short = _short_names([name for name, _ in judged])
+    grids = [tabulate([(short[name], scores) for name, scores in models])]
+    grids += [tabulate_comparison(found, short[first[0]], short[name]) for name, found in comparisons]
     if form == "table" and out is None:
-        for title, grid in zip(
-            (", ".join(name for name, _ in models), *(name for name, _ in comparisons)), grids, strict=True
-        ):
+        titles = [", ".join(name for name, _ in models), *(f"{first[0]} against {name}" for name, _ in comparisons)]
+        for title, grid in zip(titles, grids, strict=True):
             _console().print(Text(title, style="bold"))
             _print_grid(grid)
         return
     write = {"markdown": as_markdown, "latex": as_latex}.get(form, lambda grid: "\n".join(as_lines(grid)) + "\n")
     _deliver("\n".join(write(grid) for grid in grids), out)
+
+
+def _short_names(names: list[str]) -> dict[str, str]:
+    """Return the last part of every path, for the head of a column; the whole path where two would look alike."""
+    last = {name: Path(name).name or name for name in names}
+    return last if len(set(last.values())) == len(last) else {name: name for name in names}
 
 
 def _print_grid(grid: Grid) -> None:

@@ -49,6 +49,7 @@ _RISE = 1.25  # times the objective before; more is divergence
 _HALVINGS = 30  # of the step size before learning gives up
 _WILD = 100  # times the largest value: residuals beyond are divergence
 _CAUTION = 2.0  # a round moves a row by at most 1 / this of what its curvature from unstored pairs allows
+_LOWEST = np.float32(-3e38)  # times any threshold, below all codes
 _START = 0.01  # first products d.a, as a share of the values of X
 
 
@@ -177,7 +178,7 @@ class _Learner:
         A = scale * rng.standard_normal((len(self.strata.words), M), dtype=np.float32)
         D[self._per_context(self.strata.context_mass) == 0] = 0
         A[self._per_word(self.strata.word_mass) == 0] = 0
-        A = abs(A) if self.tree.nonnegative else A
+        A = abs(A) if _nonnegative(self.penalty) else A
         kept = self.settings.schedule == "adagrad"
         of_words, of_contexts = (np.ones(len(rows) if kept else 0, dtype=np.float32) for rows in (A, D))  # as GloVe
         self.state = EntryState(D, A, self.settings.eta or 0.0, of_words, of_contexts)
@@ -228,9 +229,10 @@ class _Learner:
     def _try(self, epoch: int, eta: float, n_rounds: int, n_blocks: int | None = None) -> tuple[EntryState, float]:
         """Return where rounds of a pass lead to, and the objective there; the state stays as it is."""
         words, contexts, M = self.strata.words, self.strata.contexts, self.state.A.shape[1]
-        work = _arranged(replace(self.state, eta=eta), words, contexts, -(-M // LANES) * LANES)
+        columns = self.tree.columns
+        work = _arranged(replace(self.state, eta=eta), words, contexts, columns, -(-M // LANES) * LANES)
         sane = all(self._round(epoch, number, work, n_blocks) for number in range(n_rounds))
-        reached = _arranged(work, np.argsort(words), np.argsort(contexts), M)
+        reached = _arranged(work, np.argsort(words), np.argsort(contexts), np.argsort(columns), M)
         return reached, self.objective(reached.D, reached.A, self.executor) if sane else np.inf
 
     def _round(self, epoch: int, number: int, work: EntryState, n_blocks: int | None) -> bool:
@@ -316,13 +318,12 @@ class _Learner:
         return int(np.clip(np.ceil(_TRIAL / visits), 1, P)), int(np.clip(np.ceil(P * _TRIAL / visits), 1, P))
 
 
-def _arranged(state: EntryState, words: Array, contexts: Array, width: int) -> EntryState:
-    """Return a copy of a state with its rows in another order and as many columns, new ones zero."""
+def _arranged(state: EntryState, words: Array, contexts: Array, columns: Array, width: int) -> EntryState:
+    """Return a copy of a state with its rows and columns in another order, and zeros behind them up to a width."""
 
     def arrange(rows: Array, order: Array) -> Array:
         out = np.zeros((len(rows), width), dtype=rows.dtype)
-        M = min(width, rows.shape[1])
-        out[:, :M] = rows[order, :M]
+        out[:, : len(columns)] = rows[order][:, columns]
         return out
 
     of_words, of_contexts = state.word_squares, state.context_squares
@@ -335,34 +336,44 @@ def _arranged(state: EntryState, words: Array, contexts: Array, width: int) -> E
 def _tree(penalty: Penalty, n_components: int) -> Tree:
     """Return a penalty as the visits see it."""
     if isinstance(penalty, ForestL2):
-        forest, nonnegative = penalty.forest, penalty.nonnegative
+        forest = penalty.forest
         if len(forest) != n_components:
             raise InputError(f"n_components = {n_components}, but the forest of the penalty has {len(forest)} nodes.")
         weights = np.ones(n_components) if penalty.weights is None else np.asarray(penalty.weights)
     elif isinstance(penalty, L1 | NonNegativeL1 | NoPenalty):
-        forest, nonnegative = Forest.flat(n_components), isinstance(penalty, NonNegativeL1)
+        forest = Forest.flat(n_components)
         weights = np.ones(n_components)
     else:
         raise InputError(
             f"the penalty is {type(penalty).__name__}, but learning from entries knows ForestL2, L1, NonNegativeL1 and "
             "NoPenalty. Use one of them, or learn_online."
         )
-    return _walk(forest, weights.astype(np.float32), nonnegative)
+    return _walk(forest, weights.astype(np.float32), _nonnegative(penalty))
+
+
+def _nonnegative(penalty: Penalty) -> bool:
+    return isinstance(penalty, NonNegativeL1) or (isinstance(penalty, ForestL2) and penalty.nonnegative)
 
 
 def _walk(forest: Forest, weights: Array, nonnegative: bool) -> Tree:
-    """Return the order in which the prox meets the nodes; columns that pad the codes are leaves of weight 0."""
-    is_leaf = forest.end == np.arange(1, len(forest) + 1)
-    inner = np.flatnonzero(~is_leaf).astype(np.int32)
-    place = np.full(len(forest) + 1, -1, dtype=np.int32)  # the last is above all roots
+    """Return the forest in the order in which the prox meets it; columns that pad the codes are leaves of weight 0."""
+    M = len(forest)
+    is_leaf = forest.end == np.arange(1, M + 1)
+    inner = np.flatnonzero(~is_leaf)
+    inner = inner[np.argsort(forest.depth[inner], kind="stable")]
+    place = np.full(M + 1, len(inner))  # the last is above all roots; leaves go to their parents, roots behind all
     place[inner] = np.arange(len(inner))
-    below = np.flatnonzero(is_leaf & (forest.parent >= 0))
-    below = below[np.argsort(place[forest.parent[below]], kind="stable")].astype(np.int32)
-    starts = np.searchsorted(place[forest.parent[below]], np.arange(len(inner) + 1)).astype(np.int32)
-    table = np.column_stack((inner, place[forest.parent[inner]], starts[:-1], starts[1:]))
-    leaf = np.zeros(-(-len(forest) // LANES) * LANES, dtype=np.float32)
-    leaf[: len(forest)] = np.where(is_leaf, weights, 0)
-    return Tree(leaf, weights[inner], table, below, nonnegative)
+    owner = np.where(is_leaf, place[forest.parent], place[:M])
+    columns = np.lexsort((np.arange(M), is_leaf, owner))  # a node before its leaves
+    first = np.searchsorted(owner[columns], np.arange(len(inner) + 1))
+    n_levels = int(forest.depth[inner].max()) + 1 if len(inner) else 0
+    levels = np.searchsorted(forest.depth[inner], np.arange(n_levels + 1))
+    leaf = np.zeros((2, -(-M // LANES) * LANES), dtype=np.float32)
+    leaf[0, :M] = np.where(is_leaf, weights, 0)[columns]
+    leaf[1] = _LOWEST if nonnegative else -leaf[0]
+    above = np.where(forest.parent[inner] >= 0, place[forest.parent[inner]], 0)
+    walk = np.column_stack((first, np.append(above, 0))).astype(np.uint64)
+    return Tree(columns, leaf, weights[inner], walk, levels.astype(np.uint64))
 
 
 def _checked(X: Any, weights: Array | None) -> tuple[Any, Array]:

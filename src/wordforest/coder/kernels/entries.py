@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.compile import kernel
+from wordforest.compile import kernel, part_of_kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]
 Scalar = Any  # float32
 
-LANES = 32
+LANES = 16
 
 # One stored pair. A visit's residual is ``value - keep * d.a``. ``mass`` is how much a visit counts (1 if entries are
 # drawn by their mass: then it is the coin of the alias method, and ``alias`` the entry that a lost toss leads to).
@@ -34,13 +34,18 @@ class Side(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """The penalty as a walk: leaves first, all at once; then the inner nodes, each with the leaves right below it."""
+    """The penalty as a walk over columns in an order of its own: every inner node is followed by its leaves.
 
-    leaf: Array  # (M,), weight of a leaf, 0 for an inner node
+    Inner nodes come level by level, roots first; node n and the leaves right below it are the columns first[n] to
+    first[n + 1]; leaves that are roots come last, and then columns that pad. Indices are unsigned, which spares the
+    loops a test for negative ones.
+    """
+
+    columns: Index  # (M,), the nodes of the forest in this order
+    leaf: Array  # (2, width), weight of a leaf, 0 for an inner node; and -weight, or -inf where codes are not negative
     weights: Array  # (I,), of the inner nodes
-    inner: Index  # (I, 4) in preorder: node, place of its parent here or -1, and its leaves, leaves[first:last]
-    leaves: Index
-    nonnegative: bool
+    walk: Index  # (I + 1, 2): first, and the place of the parent among the inner nodes, any for a root
+    levels: Index  # (L + 1,), where levels begin
 
 
 class Rule(NamedTuple):
@@ -60,77 +65,96 @@ def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree,
         d_c <- d_c + 2 s_c m (a_v (value - keep d_c.a_v) - tau_c d_c - pull_c)
         a_v <- a_v + 2 s_v m (d_c (value - keep d_c.a_v) - pull_v)            with the new d_c, as in Algorithm 1
         a_v <- prox of s_v m lam_v Omega
+
+    The new d_c is a combination of d_c, a_v and pull_c, so its product with a_v is known before it is computed, and
+    both rows move in one loop.
     """
     A, word_rates, word_pull, word_squares = words  # out of the loop: taking an array from a tuple counts references
     D, context_rates, context_pull, context_squares = contexts
     by_mass, lazy, limit = rule
-    energy = np.empty(len(tree.inner), dtype=A.dtype)
+    one = np.float32(1)
+    _, leaf, weights, walk, levels = tree
+    room = np.empty((2, len(weights)), dtype=A.dtype)
     pending = np.zeros(len(A) if lazy > 1 else 0, dtype=A.dtype)
     counts = np.zeros(len(pending), dtype=np.int32)
     for k in order:
         entry = entries[k]
         v, c = entry.word, entry.context
-        mass = entry.mass if by_mass else np.float32(1)
-        error = entry.value - entry.keep * _dot(D, c, A, v)
+        mass = entry.mass if by_mass else one
+        da, aa = _products(D, c, A, v)
+        error = entry.value - entry.keep * da
         if not abs(error) <= limit:  # true for NaN, too
             return False
-        step = _step(context_rates, context_squares, c, mass * error, A, v) * mass
-        _move(D, c, A, v, step * error, step * context_rates[c, 1])
+        step = _step(context_rates, context_squares, c, mass * error, aa) * mass
+        keep, gain = one - step * context_rates[c, 1], step * error
+        new = keep * da + gain * aa
         if len(context_pull):
-            _move(D, c, context_pull, c, -step, np.float32(0))
-        error = entry.value - entry.keep * _dot(D, c, A, v)
-        step = _step(word_rates, word_squares, v, mass * error, D, c) * mass
-        _move(A, v, D, c, step * error, np.float32(0))
+            new -= step * _products(context_pull, c, A, v)[0]
+        error = entry.value - entry.keep * new
+        dd = _moved_square(D, c, A, v, keep, gain, context_pull, step) if len(word_squares) else one
+        pace = _step(word_rates, word_squares, v, mass * error, dd) * mass
         if len(word_pull):
-            _move(A, v, word_pull, v, -step, np.float32(0))
-        threshold = np.float32(0.5) * step * word_rates[v, 1]
+            _move_pulled(D, c, A, v, (keep, gain, pace * error), context_pull, word_pull, step, pace)
+        else:
+            _move(D, c, A, v, keep, gain, pace * error)
+        threshold = np.float32(0.5) * pace * word_rates[v, 1]
         if lazy > 1:
             pending[v] += threshold
             counts[v] += 1
             if counts[v] < lazy:
                 continue
             threshold, pending[v], counts[v] = pending[v], 0, 0
-        prox_row(A, v, tree, threshold, energy)
+        prox_row(A, v, threshold, leaf, weights, walk, levels, room)
     for v in range(len(pending)):
         if counts[v] > 0:
-            prox_row(A, v, tree, pending[v], energy)
+            prox_row(A, v, pending[v], leaf, weights, walk, levels, room)
     return True
 
 
-@kernel
-def prox_row(A: Array, v: int, tree: Tree, threshold: Scalar, energy: Array) -> None:
-    """Put the prox of ``threshold * Omega`` of row v of A, (V, M), in its place; linear in M.
+@part_of_kernel
+def prox_row(
+    A: Array, v: int, threshold: Scalar, leaf: Array, weights: Array, walk: Index, levels: Index, room: Array
+) -> None:  # fmt: skip
+    """Put the prox of ``threshold * Omega`` of row v of A, (V, width), in its place; linear in M.
 
     Going up, the squared norm of a node's group is known from its children's, shrunk; going down, a node's factor is
-    its own times its parent's. ``energy`` is room for a number per inner node.
+    its own times its parent's. ``room`` (2, I) is for these; the rest are the parts of a ``Tree``, not the tree itself:
+    taking an array from a tuple counts references.
     """
-    zero = np.float32(0)
-    leaf, weights, inner, leaves = tree.leaf, tree.weights, tree.inner, tree.leaves
-    if tree.nonnegative:
-        for i in range(A.shape[1]):
-            A[v, i] = A[v, i] if A[v, i] > zero else zero
-    if not threshold > zero:
-        return
+    threshold = max(threshold, np.float32(1e-30))  # changes no code, and lets a penalty of 0 keep codes non-negative
     for i in range(A.shape[1]):
-        bound = threshold * leaf[i]
-        cut = A[v, i] if A[v, i] < bound else bound
-        A[v, i] -= cut if cut > -bound else -bound
-    energy[:] = zero
-    for n in range(len(inner) - 1, -1, -1):
-        total = energy[n] + A[v, inner[n, 0]] * A[v, inner[n, 0]]
-        for k in range(inner[n, 2], inner[n, 3]):
-            total += A[v, leaves[k]] * A[v, leaves[k]]
-        size, bound = np.sqrt(total), threshold * weights[n]
-        left = size - bound if size > bound else zero
-        energy[n] = left / size if left > zero else zero  # from here on the factor
-        if inner[n, 1] >= 0:
-            energy[inner[n, 1]] += left * left
-    for n in range(len(inner)):
-        if inner[n, 1] >= 0:
-            energy[n] *= energy[inner[n, 1]]
-        A[v, inner[n, 0]] *= energy[n]
-        for k in range(inner[n, 2], inner[n, 3]):
-            A[v, leaves[k]] *= energy[n]
+        A[v, i] -= min(max(A[v, i], threshold * leaf[1, i]), threshold * leaf[0, i])
+    n_inner = len(weights)
+    for n in range(n_inner):
+        room[0, n] = 0
+    for step in range(len(levels) - 1):
+        level = len(levels) - 2 - step  # from the deepest up
+        _shrink_level(A, v, threshold, weights, walk, (levels[level], levels[level + 1]), room)
+    if n_inner:
+        for n in range(levels[1], levels[-1]):
+            room[1, n] *= room[1, walk[n, 1]]
+    for n in range(n_inner):
+        for i in range(walk[n, 0], walk[n + 1, 0]):
+            A[v, i] *= room[1, n]
+
+
+@part_of_kernel
+def _shrink_level(
+    A: Array, v: int, threshold: Scalar, weights: Array, walk: Index, level: tuple[int, int], room: Array
+) -> None:  # fmt: skip
+    """Write the factors of the inner nodes of a level, and add to their parents what is left of their energy."""
+    for n in range(level[0], level[1]):
+        total = room[0, n]
+        for i in range(walk[n, 0], walk[n + 1, 0]):
+            total += A[v, i] * A[v, i]
+        room[0, n] = total
+    for n in range(level[0], level[1]):
+        left = max(np.float32(1) - threshold * weights[n] / np.sqrt(room[0, n] + np.float32(1e-36)), np.float32(0))
+        room[1, n] = left
+        room[0, n] *= left * left
+    if level[0] > 0:
+        for n in range(level[0], level[1]):
+            room[0, walk[n, 1]] += room[0, n]
 
 
 @kernel
@@ -146,26 +170,60 @@ def weighted_squares(entries: Array, A: Array, D: Array) -> float:
     return total
 
 
-@kernel
-def _step(rates: Array, squares: Array, row: int, error: Scalar, others: Array, other: int) -> Scalar:
-    """Return twice the step of a row; if sums of squares are kept, the root of its sum divides it."""
+@part_of_kernel
+def _step(rates: Array, squares: Array, row: int, error: Scalar, other: Scalar) -> Scalar:
+    """Return twice the step of a row; if sums of squares are kept, the root of its sum divides it.
+
+    ``other`` is the squared norm of the row that the gradient points along.
+    """
     step = np.float32(2) * rates[row, 0]
     if len(squares):
-        squares[row] += np.float32(4) * error * error * _dot(others, other, others, other)
+        squares[row] += np.float32(4) * error * error * other
         step /= np.sqrt(squares[row])
     return step
 
 
-@kernel
-def _dot(B: Array, b: int, E: Array, e: int) -> Scalar:
+@part_of_kernel
+def _products(D: Array, c: int, A: Array, v: int) -> tuple[Scalar, Scalar]:
+    """Return d.a and a.a."""
+    da, aa = np.float32(0), np.float32(0)
+    for i in range(A.shape[1]):
+        da += D[c, i] * A[v, i]
+        aa += A[v, i] * A[v, i]
+    return da, aa
+
+
+@part_of_kernel
+def _moved_square(
+    D: Array, c: int, A: Array, v: int, keep: Scalar, gain: Scalar, pull: Array, step: Scalar
+) -> Scalar:  # fmt: skip
+    """Return the squared norm of the new d."""
     total = np.float32(0)
-    for i in range(B.shape[1]):
-        total += B[b, i] * E[e, i]
+    for i in range(A.shape[1]):
+        d = keep * D[c, i] + gain * A[v, i]
+        if len(pull):
+            d -= step * pull[c, i]
+        total += d * d
     return total
 
 
-@kernel
-def _move(B: Array, b: int, E: Array, e: int, toward: Scalar, shrink: Scalar) -> None:
-    """Add ``toward`` times a row of E to a row of B and take off ``shrink`` times itself."""
-    for i in range(B.shape[1]):
-        B[b, i] += toward * E[e, i] - shrink * B[b, i]
+@part_of_kernel
+def _move(D: Array, c: int, A: Array, v: int, keep: Scalar, gain: Scalar, pace: Scalar) -> None:
+    """d <- keep d + gain a;  a <- a + pace d."""
+    for i in range(A.shape[1]):
+        d = keep * D[c, i] + gain * A[v, i]
+        D[c, i] = d
+        A[v, i] += pace * d
+
+
+@part_of_kernel
+def _move_pulled(
+    D: Array, c: int, A: Array, v: int, rates: tuple[Scalar, Scalar, Scalar], context_pull: Array, word_pull: Array,
+    of_context: Scalar, of_word: Scalar,
+) -> None:  # fmt: skip
+    """The same, less the pulls of the unstored pairs."""
+    keep, gain, pace = rates
+    for i in range(A.shape[1]):
+        d = keep * D[c, i] + gain * A[v, i] - of_context * context_pull[c, i]
+        D[c, i] = d
+        A[v, i] += pace * d - of_word * word_pull[v, i]
