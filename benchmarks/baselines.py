@@ -1,6 +1,6 @@
 """Baselines on one text: tokens a second of learning, and similarity against an independent run of the same method.
 
-python benchmarks/baselines.py speed [CORPUS] [--dimensions 52]          nce and rnn, tokens/s, learning alone
+python benchmarks/baselines.py speed [CORPUS] [--tokens 5000000]         nce and rnn, tokens/s, learning alone
 python benchmarks/baselines.py check CORPUS --data DIR [--ours RUNS]     pca, sc, cbow, sg against other tools
 python benchmarks/baselines.py rnn CORPUS --data DIR [--tokens 5000000]  perplexity and similarity on a part
 
@@ -29,7 +29,7 @@ from wordforest.text import choose_vocabulary, read_tokens
 
 def speed(options: argparse.Namespace) -> None:
     """Tokens of text a second in one pass; a first short pass compiles and warms up."""
-    ids, vocabulary = tokens_of(options.corpus)
+    ids, vocabulary = tokens_of(options.corpus, options.tokens)
     n_tokens = int((ids >= 0).sum())
     print("| baseline | tokens | seconds | tokens/s |\n|---|---|---|---|")
     for name, learn in (("nce", _nce), ("rnn", _rnn)):

@@ -263,7 +263,10 @@ def test_a_broken_run_goes_on_to_the_same_scores(made, corpus, data, tmp_path, k
     path, out, _ = made
     command = [sys.executable, "-m", "wordforest", "reproduce", str(path), "--out", str(tmp_path / "out"),
                "--corpus", str(corpus), "--data", str(data)]  # fmt: skip
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(
+        command, stderr=subprocess.DEVNULL, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+    )  # fmt: skip
     deadline = time.monotonic() + 60
     while not list((tmp_path / "out").glob("runs/*/job.json")) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -31,6 +31,7 @@ TEXT_OPTIONS = (
     "keep_numbers",
     "errors",
 )  # not of counting pairs
+_PATIENCE = 10.0  # seconds that a job has to end
 NOTE = "job.json"  # beside the result: what made it, and what it took
 
 
@@ -124,7 +125,11 @@ def run_command(arguments: list[str], report: Callable[[Event], None]) -> tuple[
         _, status, usage = os.wait4(process.pid, 0)
     except BaseException:
         process.send_signal(signal.SIGINT)
-        process.wait()
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:  # a job in the background does not hear it
+            process.kill()
+            process.wait()
         raise
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode == 130:

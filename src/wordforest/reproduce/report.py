@@ -14,6 +14,7 @@ from wordforest.reproduce.results import COLUMNS, Against, Column, Number, Row
 
 _CLEAR = 0.05  # p below which a difference is called one
 _MISSING = "–"
+_SHORT = {"development": "dev", "test": "test"}
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _not_ahead(found: Against) -> str:
 
 
 def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[Block]:
-    header = ("model", *(f"{column.title}, {half[:4]}" for column in columns for half in HALVES))
+    header = ("model", *(f"{column.title}, {_SHORT[half]}" for column in columns for half in HALVES))
     cells = [
         (_label(row), *(_short(row.number(column, half), column) for column in columns for half in HALVES))
         for row in rows
