@@ -19,7 +19,7 @@ from wordforest.progress import Reporter
 from wordforest.reproduce import reproduce
 from wordforest.reproduce.chart import Dot, dots
 from wordforest.reproduce.document import Code, Heading, Items, Paragraph, Pictures, Table, to_html, to_markdown
-from wordforest.reproduce.plan import cells_of, read_experiment
+from wordforest.reproduce.plan import cells_of, read_experiment, without
 
 HOME = Path(__file__).resolve().parent.parent
 EXPERIMENTS = sorted((HOME / "experiments").glob("*.toml"))
@@ -118,6 +118,12 @@ class TestPlan:
         pca, flat, forest = cells_of(read_experiment(experiment))
         assert pca.jobs == flat.jobs
         assert forest.jobs[0].name != cells_of(read_experiment(experiment, quick=True))[2].jobs[0].name
+
+    def test_models_can_be_left_out_by_name_and_size(self, experiment):
+        cells = cells_of(read_experiment(experiment))
+        assert [cell.model.name for cell in without(cells, ["PCA", "FOREST@13"])] == ["PCA, flat"]
+        with pytest.raises(InputError, match="--skip PCA@52: no such model"):
+            without(cells, ["PCA@52"])
 
     def test_quick_changes_corpus_seeds_and_options(self, experiment):
         quick = read_experiment(experiment, quick=True)

@@ -133,6 +133,9 @@ def reproduce(
     ] = None,
     data: FolderOpt = None,
     quick: Annotated[bool, typer.Option("--quick", help="The demo corpus and a small profile: minutes.")] = False,
+    skip: Annotated[
+        list[str] | None, typer.Option(help="Leave a model out, as RNN or RNN@520; may be repeated.")
+    ] = None,
     workers: Workers = None,
     quiet: Quiet = False,
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
@@ -144,8 +147,8 @@ def reproduce(
 
     with reporter(quiet, json) as report:
         rows = run(
-            experiment, out, corpus=corpus, data=data, cache=datasets.cache_folder(), quick=quick, workers=workers,
-            report=report,
+            experiment, out, corpus=corpus, data=data, cache=datasets.cache_folder(), quick=quick,
+            skip=skip or (), workers=workers, report=report,
         )  # fmt: skip
     if failed := [row.cell.model.name for row in rows if row.failure]:
         sys.stderr.write(f"error: {', '.join(failed)} failed; {out / 'REPORT.md'} says why and holds the others.\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from wordforest.progress import Reporter
 from wordforest.reproduce.document import to_html, to_markdown
 from wordforest.reproduce.jobs import Done, FailedJobError, Workshop
 from wordforest.reproduce.judging import Bench
-from wordforest.reproduce.plan import FILE, Cell, Experiment, cells_of, read_experiment
+from wordforest.reproduce.plan import FILE, Cell, Experiment, cells_of, read_experiment, without
 from wordforest.reproduce.report import Facts, build
-from wordforest.reproduce.results import Row, against_reference, as_object, comparison_objects, make_row
+from wordforest.reproduce.results import Against, Row, against_reference, as_object, comparison_objects, make_row
 
 DEMO = "demo"  # a corpus by this name is the State of the Union addresses
 
@@ -34,13 +35,14 @@ def reproduce(
     data: Path | None = None,
     cache: Path | None = None,
     quick: bool = False,
+    skip: Sequence[str] = (),
     workers: int | None = None,
     report: Reporter | None = None,
 ) -> list[Row]:
     """Make the tables of an experiment file in ``out``: REPORT.md, report.html, results.json.
 
-    What ``out`` holds already is used again where settings, text and data are the same; a broken run goes on. A model
-    that fails is told in the report, and the others go on.
+    ``skip`` names models to leave out, as NAME or NAME@SIZE. What ``out`` holds already is used again where settings,
+    text and data are the same; a broken run goes on. A model that fails is told in the report, and the others go on.
     """
     report = report or Reporter()
     experiment = read_experiment(path, quick=quick)
@@ -50,12 +52,15 @@ def reproduce(
         report.say(f"no data for the task {task}: it is left out. See: wordforest data list")
     out.mkdir(parents=True, exist_ok=True)
     workshop = Workshop(out, names, workers, report)
-    cells = cells_of(experiment)
+    cells = without(cells_of(experiment), skip)
     rows: list[Row] = []
+    against: list[Against] = []
     for number, cell in enumerate(cells, start=1):
         report.say(f"{number} of {len(cells)}: {cell.model.name}, M = {cell.size}")
         rows.append(_row(cell, workshop, bench, path.parent, report))
-        _write(out, experiment, rows, _facts(names, quick, bench))  # what is done is never lost
+        if experiment.reference:
+            against = against_reference(rows, experiment.reference, against)
+        _write(out, experiment, rows, against, _facts(names, quick, bench, skip))  # what is done is never lost
     report.say(f"wrote {out / 'REPORT.md'}, report.html, results.json")
     return rows
 
@@ -81,16 +86,15 @@ def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:
     return [str(addresses()) if name == DEMO else name for name in names]
 
 
-def _facts(names: list[str], quick: bool, bench: Bench) -> Facts:
+def _facts(names: list[str], quick: bool, bench: Bench, skip: Sequence[str]) -> Facts:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     machine = f"{cores} cores, Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     shown = ", ".join(Path(name).name or name for name in names) or "none: published vectors"
     rules = tuple(f"{task}: {RULES[task]}" for task in bench.tasks)
-    return Facts(shown, machine, time.strftime("%Y-%m-%d"), version("wordforest"), rules, quick)
+    return Facts(shown, machine, time.strftime("%Y-%m-%d"), version("wordforest"), rules, quick, tuple(skip))
 
 
-def _write(out: Path, experiment: Experiment, rows: list[Row], facts: Facts) -> None:
-    against = against_reference(rows, experiment.reference) if experiment.reference else []
+def _write(out: Path, experiment: Experiment, rows: list[Row], against: list[Against], facts: Facts) -> None:
     blocks = build(experiment, rows, against, facts)
     results: dict[str, Any] = {
         "title": experiment.title, "corpus": facts.corpus, "machine": facts.machine, "date": facts.date,

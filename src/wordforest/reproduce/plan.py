@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -97,15 +98,24 @@ def read_experiment(path: Path, *, quick: bool = False) -> Experiment:
         raise InputError(f"{path}: {error}") from error
 
 
-def cells_of(experiment: Experiment, base_count: Options | None = None) -> list[Cell]:
+def cells_of(experiment: Experiment) -> list[Cell]:
     """Return the rows of the report, sizes from small to large, models in the order of the file."""
     sizes = sorted({size for model in experiment.models for size in model.sizes})
     return [
-        Cell(model, size, tuple(_job(model, size, seed, base_count or experiment.count) for seed in model.seeds))
+        Cell(model, size, tuple(_job(model, size, seed, experiment.count) for seed in model.seeds))
         for size in sizes
         for model in experiment.models
         if size in model.sizes
     ]
+
+
+def without(cells: Sequence[Cell], skipped: Sequence[str]) -> list[Cell]:
+    """Return the cells that are not named as MODEL or MODEL@SIZE."""
+    names = {cell.model.name for cell in cells} | {f"{cell.model.name}@{cell.size}" for cell in cells}
+    for name in skipped:
+        if name not in names:
+            raise InputError(f"--skip {name}: no such model. Name one of: {', '.join(sorted(names))}.")
+    return [cell for cell in cells if not {cell.model.name, f"{cell.model.name}@{cell.size}"} & set(skipped)]
 
 
 def _job(model: Model, size: int, seed: int, count: Options) -> Job:

@@ -27,6 +27,7 @@ class Facts:
     version: str
     rules: tuple[str, ...]
     quick: bool
+    skipped: tuple[str, ...]
 
 
 def build(experiment: Experiment, rows: Sequence[Row], against: Sequence[Against], facts: Facts) -> list[Block]:
@@ -61,6 +62,8 @@ def _head(facts: Facts, rows: Sequence[Row]) -> list[Block]:
     ]
     if facts.quick:
         lines.insert(0, "**quick profile**: a small corpus and few passes, to see that everything runs")
+    if facts.skipped:
+        lines.append(f"left out: {', '.join(facts.skipped)}")
     if failed := [row for row in rows if row.failure]:
         lines += [f"**failed**: {row.cell.model.name}, M = {row.cell.size}: {row.failure}" for row in failed]
     return [Items(tuple(lines))]

@@ -92,17 +92,23 @@ class Against:
     comparisons: tuple[tuple[Column, Comparison], ...]
 
 
-def against_reference(rows: Sequence[Row], reference: str) -> list[Against]:
-    """Return the comparisons of the reference with every other model of its size, first seeds."""
+def against_reference(rows: Sequence[Row], reference: str, known: Sequence[Against] = ()) -> list[Against]:
+    """Return the comparisons of the reference with all other models of its size; ``known`` ones are not redone."""
     ours = {row.cell.size: row for row in rows if row.cell.model.name == reference and row.judged}
+    done = {(found.size, found.second): found for found in known}
     found = []
     for row in rows:
-        if row.cell.model.name == reference or not row.judged or row.cell.size not in ours:
+        size, name = row.cell.size, row.cell.model.name
+        if name == reference or not row.judged or size not in ours:
             continue
-        compared = compare(ours[row.cell.size].outcomes(), row.outcomes())
-        chosen = [(column, c) for column in COLUMNS for c in compared if column.matches(c)]
-        found.append(Against(row.cell.size, reference, row.cell.model.name, tuple(chosen)))
+        found.append(done.get((size, name)) or _against(ours[size], row))
     return found
+
+
+def _against(ours: Row, other: Row) -> Against:
+    compared = compare(ours.outcomes(), other.outcomes())
+    chosen = [(column, c) for column in COLUMNS for c in compared if column.matches(c)]
+    return Against(other.cell.size, ours.cell.model.name, other.cell.model.name, tuple(chosen))
 
 
 def as_object(row: Row) -> dict[str, Any]:
