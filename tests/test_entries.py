@@ -89,7 +89,7 @@ def prox_rows(A: Any, tree: Any, threshold: float) -> Any:
     """The prox of a visit on every row; columns in the order of the forest go in and come out."""
     rows = np.ascontiguousarray(A[:, tree.columns])
     for v in range(len(A)):
-        prox_row(rows, v, np.float32(threshold), *tree[1:], np.empty((2, len(tree.weights)), dtype=A.dtype))
+        prox_row(rows, v, np.float32(threshold), *tree[1:], *np.empty((2, len(tree.weights)), dtype=A.dtype))
     return rows[:, np.argsort(tree.columns)]
 
 

@@ -372,8 +372,8 @@ def _walk(forest: Forest, weights: Array, nonnegative: bool) -> Tree:
     leaf[0, :M] = np.where(is_leaf, weights, 0)[columns]
     leaf[1] = _LOWEST if nonnegative else -leaf[0]
     above = np.where(forest.parent[inner] >= 0, place[forest.parent[inner]], 0)
-    walk = np.column_stack((first, np.append(above, 0))).astype(np.uint64)
-    return Tree(columns, leaf, weights[inner], walk, levels.astype(np.uint64))
+    unsigned = [part.astype(np.uint64) for part in (first, above, levels)]
+    return Tree(columns, leaf, weights[inner], unsigned[0], unsigned[1], unsigned[2])
 
 
 def _checked(X: Any, weights: Array | None) -> tuple[Any, Array]:

@@ -44,7 +44,8 @@ class Tree(NamedTuple):
     columns: Index  # (M,), the nodes of the forest in this order
     leaf: Array  # (2, width), weight of a leaf, 0 for an inner node; and -weight, or -inf where codes are not negative
     weights: Array  # (I,), of the inner nodes
-    walk: Index  # (I + 1, 2): first, and the place of the parent among the inner nodes, any for a root
+    first: Index  # (I + 1,)
+    parent: Index  # (I,), place of the parent among the inner nodes; any for a root
     levels: Index  # (L + 1,), where levels begin
 
 
@@ -73,8 +74,8 @@ def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree,
     D, context_rates, context_pull, context_squares = contexts
     by_mass, lazy, limit = rule
     one = np.float32(1)
-    _, leaf, weights, walk, levels = tree
-    room = np.empty((2, len(weights)), dtype=A.dtype)
+    _, leaf, weights, first, parent, levels = tree
+    energy, factor = np.empty(len(weights), dtype=A.dtype), np.empty(len(weights), dtype=A.dtype)
     pending = np.zeros(len(A) if lazy > 1 else 0, dtype=A.dtype)
     counts = np.zeros(len(pending), dtype=np.int32)
     for k in order:
@@ -104,57 +105,56 @@ def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree,
             if counts[v] < lazy:
                 continue
             threshold, pending[v], counts[v] = pending[v], 0, 0
-        prox_row(A, v, threshold, leaf, weights, walk, levels, room)
+        prox_row(A, v, threshold, leaf, weights, first, parent, levels, energy, factor)
     for v in range(len(pending)):
         if counts[v] > 0:
-            prox_row(A, v, pending[v], leaf, weights, walk, levels, room)
+            prox_row(A, v, pending[v], leaf, weights, first, parent, levels, energy, factor)
     return True
 
 
 @part_of_kernel
 def prox_row(
-    A: Array, v: int, threshold: Scalar, leaf: Array, weights: Array, walk: Index, levels: Index, room: Array
+    A: Array, v: int, threshold: Scalar,
+    leaf: Array, weights: Array, first: Index, parent: Index, levels: Index,
+    energy: Array, factor: Array,
 ) -> None:  # fmt: skip
     """Put the prox of ``threshold * Omega`` of row v of A, (V, width), in its place; linear in M.
 
     Going up, the squared norm of a node's group is known from its children's, shrunk; going down, a node's factor is
-    its own times its parent's. ``room`` (2, I) is for these; the rest are the parts of a ``Tree``, not the tree itself:
-    taking an array from a tuple counts references.
+    its own times its parent's. ``energy`` and ``factor`` (I,) are room for these; before them come the parts of a
+    ``Tree``, not the tree itself: taking an array from a tuple counts references.
     """
+    zero, one = np.float32(0), np.float32(1)
     threshold = max(threshold, np.float32(1e-30))  # changes no code, and lets a penalty of 0 keep codes non-negative
     for i in range(A.shape[1]):
         A[v, i] -= min(max(A[v, i], threshold * leaf[1, i]), threshold * leaf[0, i])
-    n_inner = len(weights)
-    for n in range(n_inner):
-        room[0, n] = 0
+    for n in range(len(weights)):
+        energy[n] = zero
     for step in range(len(levels) - 1):
         level = len(levels) - 2 - step  # from the deepest up
-        _shrink_level(A, v, threshold, weights, walk, (levels[level], levels[level + 1]), room)
-    if n_inner:
+        for n in range(levels[level], levels[level + 1]):
+            energy[n] += _square(A, v, first[n], first[n + 1])
+        for n in range(levels[level], levels[level + 1]):
+            left = max(one - threshold * weights[n] / np.sqrt(energy[n] + np.float32(1e-36)), zero)
+            factor[n] = left
+            energy[n] *= left * left
+        if level > 0:
+            for n in range(levels[level], levels[level + 1]):
+                energy[parent[n]] += energy[n]
+    if len(weights):
         for n in range(levels[1], levels[-1]):
-            room[1, n] *= room[1, walk[n, 1]]
-    for n in range(n_inner):
-        for i in range(walk[n, 0], walk[n + 1, 0]):
-            A[v, i] *= room[1, n]
+            factor[n] *= factor[parent[n]]
+    for n in range(len(weights)):
+        for i in range(first[n], first[n + 1]):
+            A[v, i] *= factor[n]
 
 
 @part_of_kernel
-def _shrink_level(
-    A: Array, v: int, threshold: Scalar, weights: Array, walk: Index, level: tuple[int, int], room: Array
-) -> None:  # fmt: skip
-    """Write the factors of the inner nodes of a level, and add to their parents what is left of their energy."""
-    for n in range(level[0], level[1]):
-        total = room[0, n]
-        for i in range(walk[n, 0], walk[n + 1, 0]):
-            total += A[v, i] * A[v, i]
-        room[0, n] = total
-    for n in range(level[0], level[1]):
-        left = max(np.float32(1) - threshold * weights[n] / np.sqrt(room[0, n] + np.float32(1e-36)), np.float32(0))
-        room[1, n] = left
-        room[0, n] *= left * left
-    if level[0] > 0:
-        for n in range(level[0], level[1]):
-            room[0, walk[n, 1]] += room[0, n]
+def _square(A: Array, v: int, start: int, end: int) -> Scalar:
+    total = np.float32(0)
+    for i in range(start, end):
+        total += A[v, i] * A[v, i]
+    return total
 
 
 @kernel
