@@ -104,10 +104,10 @@ def _truncated_svd(_: str, counts: Path, __: Any, vocabulary: wf.Vocabulary, dim
 def _dictionary_learning(
     _: str, counts: Path, __: Any, vocabulary: wf.Vocabulary, dimensions: int
 ) -> tuple[wf.Vectors, str]:
-    """Codes by scikit-learn's lasso (coordinate descent) for a dictionary of its own truncated SVD start.
+    """Alternate scikit-learn's lasso (coordinate descent) and least squares for the dictionary, from a truncated SVD.
 
-    scikit-learn's dictionary learning takes no sparse X, and X has billions of cells. So it alternates here: codes by
-    its lasso from the Gram matrix, and the dictionary by least squares with columns cut to length one.
+    scikit-learn's dictionary learning takes no sparse X, and X has billions of cells. But ``|x - a D|^2`` is, up to a
+    constant, ``|z - a L|^2`` with ``L L' = D D'`` and ``z = L^-1 D x``: a small dense problem for ``sparse_encode``.
     """
     from sklearn.decomposition import TruncatedSVD, sparse_encode
 
@@ -115,16 +115,9 @@ def _dictionary_learning(
     D = TruncatedSVD(dimensions, random_state=0).fit(X).components_  # (M, C)
     A = np.zeros((X.shape[0], dimensions))
     for _step in range(4):
-        A = sparse_encode(
-            X,
-            D,
-            gram=D @ D.T,
-            cov=(X @ D.T).T,
-            algorithm="lasso_cd",
-            alpha=0.05,
-            n_jobs=available_cores(),
-            max_iter=200,
-        )
+        L = np.linalg.cholesky(D @ D.T)
+        Z = np.linalg.solve(L, (X @ D.T).T).T  # (V, M)
+        A = sparse_encode(Z, L, algorithm="lasso_cd", alpha=0.05, n_jobs=available_cores(), max_iter=100)
         D = np.linalg.solve(A.T @ A + 1e-6 * np.eye(dimensions), (X.T @ A).T)
         D /= np.maximum(1.0, np.linalg.norm(D, axis=1, keepdims=True))
     return wf.Vectors(vocabulary.words, A), "scikit-learn lasso_cd, alternating"
