@@ -105,17 +105,18 @@ def _truncated_svd(_: str, counts: Path, __: Any, vocabulary: wf.Vocabulary, dim
 def _dictionary_learning(
     _: str, counts: Path, __: Any, vocabulary: wf.Vocabulary, dimensions: int
 ) -> tuple[wf.Vectors, str]:
-    """Alternate scikit-learn's lasso (coordinate descent) and least squares for the dictionary, from a truncated SVD.
+    """Alternate scikit-learn's lasso (coordinate descent) and least squares for the dictionary, from random atoms.
 
     scikit-learn's dictionary learning takes no sparse X, and X has billions of cells. But ``|x - a D|^2`` is, up to a
     constant, ``|z - a L|^2`` with ``L L' = D D'`` and ``z = L^-1 D x``: a small dense problem for ``sparse_encode``.
     """
-    from sklearn.decomposition import TruncatedSVD, sparse_encode
+    from sklearn.decomposition import sparse_encode
 
     X = _pmi(counts).astype(np.float64)
-    D = TruncatedSVD(dimensions, random_state=0).fit(X).components_  # (M, C)
+    D = np.random.default_rng(1).standard_normal((dimensions, X.shape[1]))
+    D /= np.linalg.norm(D, axis=1, keepdims=True)
     A = np.zeros((X.shape[0], dimensions))
-    for _step in range(4):
+    for _step in range(10):
         L = np.linalg.cholesky(D @ D.T)
         Z = np.linalg.solve(L, (X @ D.T).T).T  # (V, M)
         with warnings.catch_warnings():
