@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -55,26 +56,27 @@ def visited_plainly(
 
 @pytest.mark.parametrize("by_mass", [False, True])
 @pytest.mark.parametrize("with_pull", [False, True])
-def test_a_visit_is_algorithm_1(by_mass: bool, with_pull: bool) -> None:
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-6), (np.float64, 1e-12)])  # rounding of the type
+def test_a_visit_is_algorithm_1(by_mass: bool, with_pull: bool, dtype: Any, tolerance: float) -> None:
     rng = np.random.default_rng(0)
-    D, A, pull = (rng.standard_normal((3, M)).astype(np.float32) for _ in range(3))
-    entries = np.array([(1, 2, 1.5, 0.8, 2.0, 0)], dtype=ENTRY)
-    none = np.empty((0, M), dtype=np.float32), np.empty(0, dtype=np.float32)
-    d, a = visited_plainly(
-        D[2].astype(float), A[1].astype(float), value=1.5, keep=0.8, mass=2.0 if by_mass else 1.0, eta=0.05, lam=3.0,
-        tau=0.2, pulls=(pull[2], pull[1]) if with_pull else (0, 0),
-    )  # fmt: skip
     tree = walk(ForestL2(FOREST, 3.0), M)
-    D, A, pull = (np.ascontiguousarray(rows[:, tree.columns]) for rows in (D, A, pull))
-    d, a = d[tree.columns], a[tree.columns]
+    D, A, pull = (rng.standard_normal((3, M)).astype(dtype)[:, tree.columns] for _ in range(3))
+    D, A, pull = map(np.ascontiguousarray, (D, A, pull))
+    entries = np.array([(1, 2, 1.5, 0.75, 2.0, 0)], dtype=ENTRY)
+    none = np.empty((0, M), dtype=dtype), np.empty(0, dtype=dtype)
+    back = np.argsort(tree.columns)
+    d, a = visited_plainly(
+        D[2, back].astype(float), A[1, back].astype(float), value=1.5, keep=0.75, mass=2.0 if by_mass else 1.0,
+        eta=0.05, lam=3.0, tau=0.2, pulls=(pull[2, back], pull[1, back]) if with_pull else (0, 0),
+    )  # fmt: skip
     sides = [
-        Side(rows, np.full((3, 2), (0.05, charge), dtype=np.float32), pull if with_pull else none[0], none[1])
+        Side(rows, np.full((3, 2), (0.05, charge), dtype=dtype), pull if with_pull else none[0], none[1])
         for rows, charge in ((A, 3.0), (D, 0.2))
     ]
     untouched = D[:2].copy(), A[[0, 2]].copy()
     assert visit(entries, np.zeros(1, np.int32), *sides, tree, Rule(by_mass, 1, 1e3))
-    np.testing.assert_allclose(D[2], d, atol=2e-6)  # float32
-    np.testing.assert_allclose(A[1], a, atol=2e-6)
+    np.testing.assert_allclose(D[2, back], d, atol=tolerance)
+    np.testing.assert_allclose(A[1, back], a, atol=tolerance)
     np.testing.assert_array_equal(D[:2], untouched[0])
     np.testing.assert_array_equal(A[[0, 2]], untouched[1])
 
@@ -135,6 +137,14 @@ def test_draws_follow_the_absolute_value() -> None:
     errors = (counts - expected)[inside] / np.sqrt(expected[inside])  # about normal
     assert abs(errors).max() < 5
     assert 0.8 < errors.std() < 1.2
+
+
+def test_draws_pass_a_chi_square_test() -> None:
+    X = matrix(30, 20)
+    counts = drawn(strata(X, blocks=1), passes=500)[X.toarray() != 0]
+    expected = abs(X.toarray()[X.toarray() != 0]).astype(float)
+    p = scipy.stats.chisquare(counts, expected / expected.sum() * counts.sum()).pvalue
+    assert p > 0.001  # of a fixed seed; the number of draws is a little less random than the test assumes
 
 
 def test_uniform_draws_meet_every_entry_once() -> None:
