@@ -1,8 +1,13 @@
 """Algorithm 1: visits a second, and quality per second beside the online learner.
 
 python benchmarks/entries.py speed [--counts DIR] [--workers 1 2]      M = 52, 260, 520; prox at every visit or 8th
+python benchmarks/entries.py lazy --counts DIR [--data DIR]            what a prox at every 4th or 16th visit changes
+python benchmarks/entries.py spool --counts DIR [--folder DIR]         X and its entries in memory, and in files
 python benchmarks/entries.py quality --counts DIR --data DIR           similarity for several weights of unstored pairs
 python benchmarks/entries.py glove --counts DIR --glove DIR            GloVe's own program on the same pairs, same M
+
+Visits a second are those of whole passes, drawing included, the objective after each pass not. ``spool`` measures each
+way in a process of its own.
 
 Without --counts, ``speed`` uses a made-up matrix with frequencies like those of words. GloVe is not part of this
 package: --glove names a folder that holds its compiled ``glove`` program.
@@ -13,6 +18,7 @@ from __future__ import annotations
 import argparse
 import platform
 import subprocess
+import sys
 import tempfile
 import time
 from datetime import UTC, datetime
@@ -23,12 +29,15 @@ import numpy as np
 from scipy import sparse
 
 import wordforest as wf
+from wordforest.coder.entries_objective import EntryObjective
+from wordforest.coder.pairs import stored_pairs
 from wordforest.execution import Threads, available_cores
 from wordforest.store import load_counts
+from wordforest.store.spool import arrays_in
 
 
 def speed(options: argparse.Namespace) -> None:
-    """Visits a second of whole passes, drawing included; cutting and the objective are not."""
+    """Visits a second for three sizes."""
     X = pmi_of(options.counts) if options.counts else made_up(60_000, 8_000_000)
     print(f"V = {X.shape[0]}, {X.nnz / 1e6:.1f} M entries\n")
     print("| M | prox | " + " | ".join(f"{n} workers, M visits/s" for n in options.workers) + " |")
@@ -79,17 +88,78 @@ def glove(options: argparse.Namespace) -> None:
             print(f"glove, M = 52, {threads} threads: {seconds:.1f} s, {pairs.nnz / seconds / 1e6:.2f} M updates/s")
 
 
+def lazy(options: argparse.Namespace) -> None:
+    """What three passes with the lam of the paper and one step size lead to, for three intervals of the prox."""
+    words, _, matrix, _ = load_counts(Path(options.counts))
+    X = wf.pmi(matrix)
+    eta = None
+    print("| prox | objective | non-zeros | similarity | M visits/s |\n|---|---|---|---|---|")
+    for k in (1, 4, 16):
+        settings = wf.EntrySettings(eta=eta, tau=0.001, lazy=k, epochs=3, tol=0.0)
+        learned, rate = timed(X, (4, 0.1), settings, max(options.workers))
+        eta = eta or learned.eta
+        step = learned.history[-1]
+        score = f"{similarity(words, learned.A, options.data):.3f}" if options.data else ""
+        every = "every visit" if k == 1 else f"every {k}th"
+        print(f"| {every} | {step.objective:.5g} | {step.nonzeros:.1%} | {score} | {rate / 1e6:.2f} |", flush=True)
+
+
+def spool(options: argparse.Namespace) -> None:
+    """Speed and memory of a run whose counts, values and entries lie in files, beside one that has them in memory."""
+    print("| arrays | seconds to the end of the first pass | M visits/s | memory beyond files after a pass, MB |")
+    print("|---|---|---|---|")
+    for where in ("memory", "files"):
+        command = [sys.executable, __file__, "spool-one", "--counts", options.counts, "--where", where]
+        command += ["--folder", options.folder, "--workers", str(max(options.workers))]
+        print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1], flush=True)
+
+
+def spool_one(options: argparse.Namespace) -> None:
+    """One row of ``spool``."""
+    in_files = options.where == "files"
+    allocate = arrays_in(Path(options.folder)) if in_files else np.empty
+    started = time.perf_counter()
+    X = wf.pmi(load_counts(Path(options.counts), mapped=in_files)[2], share_pattern=True, allocate=allocate)
+    memory: list[int] = []
+    seconds: list[float] = []
+
+    def look(*_: object) -> None:
+        seconds.append(time.perf_counter() - started)
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        memory.append(next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")))
+
+    settings = wf.EntrySettings(eta=0.005, tau=0.001, epochs=3, tol=0.0)
+    _, rate = timed(X, (4, 0.01), settings, options.workers[0], allocate, look)
+    print(f"| in {options.where} | {seconds[0]:.1f} | {rate / 1e6:.2f} | {max(memory) / 1024:.0f} |")
+
+
 def visits_per_second(X: Any, trees: int, lazy: int, workers: int) -> float:
-    """Time the second of two passes: the difference of runs with two passes and one."""
-    penalty = wf.ForestL2(wf.Forest.complete(trees), 0.01)
+    settings = wf.EntrySettings(eta=0.005, tau=0.001, lazy=lazy, epochs=3, tol=0.0)
+    return timed(X, (trees, 0.01), settings, workers)[1]
+
+
+def timed(
+    X: Any, model: tuple[int, float], settings: wf.EntrySettings, workers: int, allocate: Any = np.empty,
+    on_pass: Any = None,
+) -> tuple[Any, float]:  # fmt: skip
+    """Learn with so many trees and this lam; return it, and the visits a second of the quickest pass but the first."""
+    trees, lam = model
+    penalty = wf.ForestL2(wf.Forest.complete(trees), lam)
+    executor = Threads(workers)
     marks: list[float] = []
 
-    def mark(*_: object) -> None:
+    def mark(*at: object) -> None:
         marks.append(time.perf_counter())
+        if on_pass:
+            on_pass(*at)
 
-    settings = wf.EntrySettings(eta=0.005, tau=0.001, lazy=lazy, epochs=3, tol=0.0)
-    wf.learn_from_entries(X, penalty, 13 * trees, settings, executor=Threads(workers), on_step=mark)
-    return X.nnz / min(np.diff(marks))
+    learned = wf.learn_from_entries(
+        X, penalty, 13 * trees, settings, executor=executor, on_step=mark, allocate=allocate
+    )
+    objective = EntryObjective(stored_pairs(X), penalty, settings.tau, settings.zeros, (1.0, 1.0), 0)
+    started = time.perf_counter()
+    objective(learned.D, learned.A, executor)
+    return learned, X.nnz / (min(np.diff(marks)) - (time.perf_counter() - started))
 
 
 def pmi_of(counts: str) -> Any:
@@ -106,22 +176,29 @@ def made_up(n_words: int, n_entries: int) -> Any:
     return X
 
 
-def _row(learner: str, zeros: str, seconds: float, words: Any, A: np.ndarray, data: str | None) -> None:
+def similarity(words: Any, A: np.ndarray, data: str | None) -> float:
     scores = wf.evaluate(wf.Vectors(words, A), data, tasks=("similarity",))
-    value = next(score.value for score in scores if score.set == "weighted mean")
+    return next(score.value for score in scores if score.set == "weighted mean")
+
+
+def _row(learner: str, zeros: str, seconds: float, words: Any, A: np.ndarray, data: str | None) -> None:
+    value = similarity(words, A, data)
     print(f"| {learner} | {zeros} | {seconds:.1f} | {value:.3f} | {np.mean(A != 0):.1%} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", nargs="?", default="speed", choices=("speed", "quality", "glove"))
+    parts = {"speed": speed, "lazy": lazy, "spool": spool, "spool-one": spool_one, "quality": quality, "glove": glove}
+    parser.add_argument("part", nargs="?", default="speed", choices=parts)
     parser.add_argument("--counts", default=None)
     parser.add_argument("--data", default=None)
     parser.add_argument("--glove", default=None)
+    parser.add_argument("--folder", default=tempfile.gettempdir())
+    parser.add_argument("--where", default="memory", choices=("memory", "files"))
     parser.add_argument("--workers", type=int, nargs="+", default=sorted({1, available_cores()}))
     options = parser.parse_args()
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores\n")
-    {"speed": speed, "quality": quality, "glove": glove}[options.part](options)
+    parts[options.part](options)
 
 
 if __name__ == "__main__":

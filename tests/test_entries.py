@@ -10,17 +10,20 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.metrics import roc_auc_score
 
 from strategies import forests_with_rows
-from wordforest.coder.entries import EntrySettings, EntryState, LearnedFromEntries, _tree, learn_from_entries
+from wordforest.coder.entries import EntrySettings, EntryState, LearnedFromEntries, learn_from_entries
 from wordforest.coder.entries_objective import EntryObjective
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import plain
 from wordforest.coder.kernels.entries import ENTRY, Rule, Side, prox_row, visit
 from wordforest.coder.objective import entry_objective, objective
 from wordforest.coder.online import OnlineSettings, learn_online
+from wordforest.coder.pairs import stored_pairs
 from wordforest.coder.penalties import L1, ForestL2, ForestLInf, NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.strata import Strata, cut
+from wordforest.coder.walk import tree_of
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 
@@ -83,7 +86,7 @@ def test_a_visit_is_algorithm_1(by_mass: bool, with_pull: bool, dtype: Any, tole
 
 def walk(penalty: Penalty, n: int) -> Any:
     """The tree of a penalty for codes that are not padded."""
-    tree = _tree(penalty, n)
+    tree = tree_of(penalty, n)
     return tree._replace(leaf=tree.leaf[:, :n].copy())
 
 
@@ -115,7 +118,7 @@ def test_node_weights_reach_the_prox() -> None:
 
 
 def strata(X: Any, *, zeros: float = 0.0, proportional: bool = True, blocks: int = 4) -> Strata:
-    return cut(X, abs(X.data), zeros, blocks=blocks, proportional=proportional, seed=0, executor=Threads(1))
+    return cut(stored_pairs(X), zeros, blocks=blocks, proportional=proportional, seed=0, executor=Threads(1))
 
 
 def drawn(cuts: Strata, passes: int) -> Any:
@@ -123,7 +126,8 @@ def drawn(cuts: Strata, passes: int) -> Any:
     counts = np.zeros((len(cuts.words), len(cuts.contexts)))
     for epoch in range(passes):
         for i, j in (block for blocks in cuts.rounds((0, epoch)) for block in blocks):
-            chosen = cuts.block(i, j)[cuts.draw(i, j, (0, epoch))]
+            entries, order = cuts.visits(i, j, (0, epoch))
+            chosen = entries[order]
             np.add.at(counts, (cuts.words[chosen["word"]], cuts.contexts[chosen["context"]]), 1)
     return counts
 
@@ -172,15 +176,29 @@ def test_the_objective_is_the_paper_s_second_one() -> None:
     X, penalty = matrix(), ForestL2(FOREST, 0.3)
     rng = np.random.default_rng(1)
     D, A = (rng.standard_normal((n, M)).astype(np.float32) for n in (200, 300))
-    value = EntryObjective(X, np.ones(X.nnz), penalty, 0.2, 0.0, (1.0, 1.0), 0)(D, A, Threads(1))
-    assert value == pytest.approx(entry_objective(X, D, A, penalty, 0.2), rel=1e-6)  # values are kept in float32
+    value = EntryObjective(stored_pairs(X, np.ones(X.nnz)), penalty, 0.2, 0.0, (1.0, 1.0), 0)(D, A, Threads(1))
+    assert value == pytest.approx(entry_objective(X, D, A, penalty, 0.2), rel=1e-12)
+
+
+def test_the_objective_of_many_pairs_is_exact_and_its_estimate_near() -> None:
+    X = sparse.random_array((3000, 2000), density=0.25, rng=np.random.default_rng(0), format="csr", dtype=np.float32)
+    rng = np.random.default_rng(1)
+    D, A = (rng.standard_normal((n, 4)).astype(np.float32) for n in (2000, 3000))
+    pairs = stored_pairs(X, np.ones(X.nnz))
+    assert len(pairs) > 1 << 20  # more than the sample
+    value = EntryObjective(pairs, NoPenalty(), 0.0, 0.0, (1.0, 1.0), 0)
+    exact = entry_objective(X, D, A, NoPenalty(), 0.0)
+    assert value(D, A, Threads(2)) == pytest.approx(exact, rel=1e-12)
+    estimate = value.estimate(D, A, Threads(2))
+    assert estimate == pytest.approx(exact, rel=0.01)  # a million pairs: a standard error of about 0.2 %
+    assert estimate != value(D, A, Threads(2))
 
 
 def test_the_objective_with_all_weights_1_is_the_full_one() -> None:
     X, penalty = matrix(), ForestL2(FOREST, 0.3)
     rng = np.random.default_rng(1)
     D, A = (rng.standard_normal((n, M)).astype(np.float32) for n in (200, 300))
-    value = EntryObjective(X, np.ones(X.nnz), penalty, 0.0, 1.0, (1.0, 1.0), 0)(D, A, Threads(1))
+    value = EntryObjective(stored_pairs(X, np.ones(X.nnz)), penalty, 0.0, 1.0, (1.0, 1.0), 0)(D, A, Threads(1))
     assert value == pytest.approx(objective(X, D, A, penalty), rel=1e-6)
 
 
@@ -288,6 +306,61 @@ def test_a_huge_step_is_halved_until_learning_holds() -> None:
     assert learned.history[-1].objective < learned.history[0].objective + learned.history[0].gain
 
 
+@pytest.mark.parametrize("zeros", [0.0, 3.0])
+@pytest.mark.parametrize("sampling", ["proportional", "uniform"])
+@pytest.mark.parametrize("schedule", ["constant", "inverse", "linear", "adagrad"])
+def test_no_step_size_leaves_anything_that_is_not_finite(schedule: Any, sampling: Any, zeros: float) -> None:
+    X = matrix(60, 40)
+    halved = []
+    for eta in 10.0 ** np.arange(-4, 7):
+        learned = learn(
+            X, eta=eta, epochs=2, tol=0.0, schedule=schedule, sampling=sampling, zeros=zeros, share="pass", blocks=4
+        )
+        assert np.isfinite(learned.A).all()
+        assert np.isfinite(learned.D).all()
+        assert all(np.isfinite(step.objective) for step in learned.history)
+        assert learned.history[-1].objective < 1.25**2 * (learned.history[0].objective + learned.history[0].gain)
+        assert learned.eta == eta / 2 ** len(learned.notices)  # every halving is said, and nothing else
+        halved.append(len(learned.notices))
+    assert halved[0] == 0
+    assert halved[-1] > 10 or (schedule == "adagrad" and zeros > 0)  # where curvature and past gradients cut the step
+
+
+def test_a_step_that_no_halving_mends_is_an_error() -> None:
+    with pytest.raises(InputError, match="diverges even with eta"):
+        learn(matrix(60, 40), eta=1e30, epochs=1, blocks=4)
+
+
+def planted(forest: Forest, V: int, C: int, noise: float) -> tuple[Any, Any, sparse.csr_array]:
+    """Atoms of norm 1, codes where a word uses one tree and a node at most where its parent is used, and X of both."""
+    rng = np.random.default_rng(0)
+    D = rng.standard_normal((C, len(forest)))
+    D /= np.linalg.norm(D, axis=0)
+    used = rng.random((V, len(forest))) < 1 / 3
+    roots = np.flatnonzero(forest.parent < 0)
+    used[:, roots] = np.eye(len(roots), dtype=bool)[rng.integers(len(roots), size=V)]
+    for node in np.flatnonzero(forest.parent >= 0):  # parents come first
+        used[:, node] &= used[:, forest.parent[node]]
+    A = np.where(used, rng.choice((-1, 1), used.shape) * rng.uniform(1, 2, used.shape), 0)
+    X = A @ D.T + noise * rng.standard_normal((V, C))
+    return D, A, sparse.csr_array(np.where(rng.random((V, C)) < 0.7, X, 0).astype(np.float32))
+
+
+def test_a_planted_forest_is_found() -> None:
+    forest, noise = Forest.complete(3, (3,)), 0.05
+    D, A, X = planted(forest, 1500, 40, noise)
+    settings = EntrySettings(epochs=400, tol=0.0, tau=0.003, blocks=4)
+    found = learn_from_entries(X, ForestL2(forest, 0.02), len(forest), settings)
+    match = abs(D.T @ (found.D / np.linalg.norm(found.D, axis=0)))  # (planted, found)
+    best = match.argmax(axis=1)
+    assert np.mean(match.max(axis=1) > 0.95) > 0.7  # the problem is not convex: a few atoms may mix
+    np.testing.assert_array_equal(forest.depth[best], forest.depth)
+    codes = abs(found.A[:, best]) / found.A[:, best].std(axis=0)
+    assert roc_auc_score((A != 0).ravel(), codes.ravel()) > 0.98  # large where planted, small elsewhere
+    errors = X.data - (found.A @ found.D.T)[X.nonzero()]
+    assert np.mean(errors**2) < 2 * noise**2  # what is left is noise, and a little shrinkage
+
+
 def test_the_search_scales_with_the_data() -> None:
     X = matrix()
     small, large = learn(X, NoPenalty(), tau=0.0, epochs=1).eta, learn(X * 64, NoPenalty(), tau=0.0, epochs=1).eta
@@ -339,6 +412,9 @@ def test_bad_settings(settings: dict[str, Any], match: str) -> None:
         ({"X": matrix() * np.float32(np.nan)}, "NaN"),
         ({"penalty": ForestL2(Forest.flat(3), 0.1)}, "3 nodes"),
         ({"penalty": ForestLInf(FOREST, 0.1)}, "ForestLInf"),
+        ({"X": matrix().astype(np.float64) * 1e39}, "infinity"),  # float64, but visits see float32
+        ({"X": matrix() * 0, "weights": np.ones(matrix().nnz)}, "nothing to learn"),
+        ({"weights": np.zeros(matrix().nnz)}, "nothing to learn"),
         ({"weights": np.ones(3)}, "shape"),
         ({"weights": -np.ones(matrix().nnz)}, "negative"),
     ],

@@ -26,11 +26,13 @@ ALLOWED = {
     "association": {"errors", "counts"},
     "coder": {"errors", "execution", "compile", "coder"},
     "vectors": {"errors", "coder.forest"},
-    "evaluation": {"errors", "vectors", "evaluation"},
+    "reading": {"errors", "vectors", "coder.forest", "reading"},
+    "evaluation": {"errors", "vectors", "coder.forest", "evaluation"},
     "figures": {"errors", "vectors", "coder.forest", "figures"},
     "store": {"errors", "streams", "compile", "vectors", "coder.forest", "store"},
     "progress": set(),
-    "terminal": {"errors", "vectors", "coder.forest", "datasets", "evaluation", "store"},
+    "explorer": {"errors", "vectors", "coder.forest", "reading", "figures", "store", "explorer"},
+    "terminal": {"errors", "vectors", "coder.forest", "datasets", "evaluation", "reading", "store"},
     "settings": {"errors", "text", "coder"},
     "resume": {"errors", "text", "counts", "coder", "store"},
     "baselines": BOTTOM | {"coder", "baselines"},
@@ -39,12 +41,12 @@ ALLOWED = {
                             "settings", "experiment"},
     "reproduce": {"errors", "evaluation", "store", "progress", "vectors", "demo", "reproduce"},
     "demo": {"errors", "experiment", "evaluation", "figures", "progress", "store", "terminal"},
-    "cli": {"__init__", "errors", "datasets", "experiment", "evaluation", "figures", "progress", "store", "terminal",
-            "demo", "reproduce", "cli"},
+    "cli": {"__init__", "errors", "datasets", "experiment", "evaluation", "explorer", "figures", "progress", "reading", "store",
+            "terminal", "demo", "reproduce", "cli"},
     "__main__": {"cli"},
     "__init__": BOTTOM | {"text", "counts", "association", "coder", "vectors", "evaluation", "store", "experiment"},
 }  # fmt: skip
-ROOMS = ("text", "counts", "association", "coder", "baselines", "vectors", "evaluation", "figures")
+ROOMS = ("text", "counts", "association", "coder", "baselines", "vectors", "reading", "evaluation", "figures")
 
 
 def name_of(path: Path) -> str:

@@ -5,6 +5,9 @@ Pairs that were never seen are not stored and count as 0 (the paper's rule).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -12,61 +15,114 @@ from scipy import sparse
 from wordforest.counts import Counts
 from wordforest.errors import InputError
 
-_ROWS = 1024  # words at a time, to bound memory
+Allocate = Callable[[int, Any], NDArray[Any]]  # (length, dtype) to an array with room for it, in memory or in a file
+
+_PAIRS = 1 << 20  # pairs at a time, to bound memory; a row is never split
 
 
-def pmi(counts: Counts | sparse.csr_array, *, smoothing: float = 1.0, share_pattern: bool = False) -> sparse.csr_array:
+def pmi(
+    counts: Counts | sparse.csr_array,
+    *,
+    smoothing: float = 1.0,
+    share_pattern: bool = False,
+    allocate: Allocate = np.empty,
+) -> sparse.csr_array:
     """Pointwise mutual information, ``x_vc = log(n_vc n / (n_v n_c))``, (V, C) float32 with the pattern of the counts.
 
     Negative values stay. ``smoothing`` raises the context counts to a power before they become probabilities
     (Levy, Goldberg and Dagan 2015 use 0.75): ``p_c = n_c^s / sum n_c^s``. ``share_pattern`` saves memory where the
-    counts are not needed afterwards: X uses their index arrays instead of copies.
+    counts are not needed afterwards: X uses their index arrays instead of copies. Counts may be mapped from a file, and
+    ``allocate(length, dtype)`` may make an array in a file for the values.
     """
-    matrix = sparse.csr_array(counts.matrix if isinstance(counts, Counts) else counts)
-    if share_pattern and matrix.has_canonical_format and matrix.data.all():
-        parts = (matrix.data.astype(np.float32), matrix.indices, matrix.indptr)
-        X = sparse.csr_array(parts, shape=matrix.shape, copy=False)
-    else:
-        X = matrix.astype(np.float32)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-    if X.nnz == 0:
-        raise InputError("the count matrix is empty: no two words stand within a window of each other. Give more text.")
-    if X.data.min() < 0:
-        raise InputError(f"the counts hold {X.data.min():g}, but a count is never negative. Give counts, not scores.")
+    matrix = _positive(counts, share_pattern)
     n_v, n_c = _margins(matrix)
     n_c **= smoothing
-    log_v = _log(n_v)
-    log_c = _log(n_c) - np.log(n_c.sum())
-    np.log(X.data, out=X.data)
-    for start in range(0, X.shape[0], _ROWS):
-        ends = X.indptr[start : start + _ROWS + 1]
-        part = slice(ends[0], ends[-1])
-        X.data[part] -= np.repeat(log_v[start : start + _ROWS].astype(np.float32), np.diff(ends))
-        X.data[part] -= log_c.astype(np.float32)[X.indices[part]]
-    return X
+    log_v = _log(n_v).astype(np.float32)
+    log_c = (_log(n_c) - np.log(n_c.sum())).astype(np.float32)
+    values = allocate(matrix.nnz, np.float32)
+    for rows, part in _parts(matrix):
+        x = matrix.data[part].astype(np.float32)
+        np.log(x, out=x)
+        x -= np.repeat(log_v[rows], np.diff(matrix.indptr[rows.start : rows.stop + 1]))
+        x -= log_c[matrix.indices[part]]
+        values[part] = x
+    return _assembled(values, matrix.indices, matrix.indptr, matrix.shape)
 
 
-def ppmi(counts: Counts | sparse.csr_array, *, smoothing: float = 1.0) -> sparse.csr_array:
+def ppmi(
+    counts: Counts | sparse.csr_array, *, smoothing: float = 1.0, allocate: Allocate = np.empty
+) -> sparse.csr_array:
     """Positive PMI, ``max(x_vc, 0)``; zeros are not stored."""
-    return sppmi(counts, shift=0.0, smoothing=smoothing)
+    return sppmi(counts, shift=0.0, smoothing=smoothing, allocate=allocate)
 
 
-def sppmi(counts: Counts | sparse.csr_array, *, shift: float = 0.0, smoothing: float = 1.0) -> sparse.csr_array:
+def sppmi(
+    counts: Counts | sparse.csr_array, *, shift: float = 0.0, smoothing: float = 1.0, allocate: Allocate = np.empty
+) -> sparse.csr_array:
     """Shifted positive PMI, ``max(x_vc - shift, 0)``; shift = log k for k negative samples (Levy, Goldberg 2014)."""
-    X = pmi(counts, smoothing=smoothing)
-    X.data -= np.float32(shift)
-    np.maximum(X.data, 0, out=X.data)
-    X.eliminate_zeros()
-    return X
+    X = pmi(counts, smoothing=smoothing, share_pattern=True, allocate=allocate)
+    least = np.float32(shift)
+    n = sum(int(np.count_nonzero(X.data[part] > least)) for _, part in _parts(X))
+    indices = allocate(n, X.indices.dtype)
+    indptr = np.zeros_like(X.indptr)
+    done = 0
+    for rows, part in _parts(X):
+        kept = X.data[part] > least
+        before = np.concatenate(([0], np.cumsum(kept)))  # of each pair of the part, and of the end
+        place = slice(done, done + int(before[-1]))
+        ends = X.indptr[rows.start + 1 : rows.stop + 1]
+        indptr[rows.start + 1 : rows.stop + 1] = done + before[ends - part.start]
+        indices[place] = X.indices[part][kept]
+        X.data[place] = X.data[part][kept] - least  # never beyond what was read
+        done = place.stop
+    return _assembled(X.data[:n], indices, indptr, X.shape)
+
+
+def _positive(counts: Counts | sparse.csr_array, share_pattern: bool) -> sparse.csr_array:
+    """Return the counts as CSR with every pair once and nothing stored that is 0; index arrays may be the caller's."""
+    matrix = counts.matrix if isinstance(counts, Counts) else counts
+    matrix = matrix if matrix.format == "csr" else sparse.csr_array(matrix)
+    if not (matrix.has_canonical_format and matrix.data.all()):
+        matrix = sparse.csr_array(matrix, copy=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    elif not share_pattern:
+        matrix = _assembled(matrix.data, matrix.indices.copy(), matrix.indptr.copy(), matrix.shape)
+    if matrix.nnz == 0:
+        raise InputError("the count matrix is empty: no two words stand within a window of each other. Give more text.")
+    least = matrix.data.min()
+    if least < 0:
+        raise InputError(f"the counts hold {least:g}, but a count is never negative. Give counts, not scores.")
+    return matrix
+
+
+def _assembled(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Return arrays in canonical order as a matrix, none copied; SciPy would widen int32 indices if indptr is int64."""
+    matrix = sparse.csr_array(shape, dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def _parts(matrix: sparse.csr_array) -> Iterator[tuple[slice, slice]]:
+    """Yield slices of rows with about ``_PAIRS`` pairs, and of their pairs."""
+    first, V = 0, matrix.shape[0]
+    while first < V:
+        start = int(matrix.indptr[first])
+        last = int(np.searchsorted(matrix.indptr, start + _PAIRS, "right")) - 1
+        last = min(max(last, first + 1), V)
+        yield slice(first, last), slice(start, int(matrix.indptr[last]))
+        first = last
 
 
 def _margins(matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the sums of all rows, (V,), and columns, (C,); exact below 2^53, and quicker than in integers."""
     n_v, n_c = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])
-    for start in range(0, matrix.shape[0], _ROWS):
-        part = matrix[start : start + _ROWS]
-        n_v[start : start + _ROWS] = part @ np.ones(matrix.shape[1])
+    for rows, _ in _parts(matrix):
+        part = matrix[rows]
+        n_v[rows] = part @ np.ones(matrix.shape[1])
         n_c += part.T @ np.ones(part.shape[0])
     return n_v, n_c
 

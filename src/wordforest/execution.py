@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Protocol, TypeVar
 
 import numpy as np  # noqa: F401 loads the BLAS that is limited here
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from wordforest.errors import InputError
 
@@ -70,6 +70,12 @@ def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[T], R], blocks: Ite
 def one_blas_thread() -> AbstractContextManager[object]:
     """Keep BLAS to one thread inside a block: bits must not depend on the number of cores."""
     limits: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
+    return limits
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep BLAS and OpenMP to one thread, for libraries whose sums depend on the number of threads."""
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
     return limits
 
 

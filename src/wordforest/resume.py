@@ -43,12 +43,12 @@ class Checkpoint:
         else:
             store.begin_checkpoint(folder, settings)
 
-    def counts(self) -> tuple[Counts, dict[str, Any]] | None:
-        """Return the counts that an earlier try finished, if it kept them."""
+    def counts(self, *, mapped: bool = False) -> tuple[Counts, dict[str, Any]] | None:
+        """Return the counts that an earlier try finished, if it kept them; left in their file if ``mapped``."""
         place = self._folder and store.counts_checkpoint(self._folder)
         if not place or not store.is_counts_folder(place):
             return None
-        words, totals, matrix, config = store.load_counts(place)
+        words, totals, matrix, config = store.load_counts(place, mapped=mapped)
         return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config
 
     def keep_counts(self, counts: Counts, config: dict[str, Any]) -> None:

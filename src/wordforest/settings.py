@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from wordforest.coder.entries import EntrySettings, Sampling, Schedule
 from wordforest.coder.forest import Forest
-from wordforest.coder.penalties import ForestL2
+from wordforest.coder.penalties import ForestL2, depth_weights
+from wordforest.coder.start import NestedStart, RowStart, Start
 from wordforest.errors import InputError
 from wordforest.text import TextRules
 from wordforest.text.reader import Errors
@@ -19,6 +20,14 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "online": {"epochs": 100, "tol": 5e-3, "weights": "none", "zeros": 1.0},
     "entries": {"epochs": 10, "tol": 1e-3, "weights": "abs", "zeros": 0.0},
 }
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "readable": {
+        "measure": "ppmi", "n_trees": 20, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0), "nonnegative": True,
+        "init": "nested", "word_power": 0.2, "tol": 5e-4,
+    },
+}  # fmt: skip
+_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power")
 _ENTRIES_ONLY = ("eta", "tau", "schedule", "sampling", "lazy")
 
 
@@ -85,9 +94,14 @@ class TrainSettings:
     branching: tuple[int, ...] = (3, 3)
     lam: float | Literal["auto"] = 0.1  # auto: chosen so that about ``density`` of all codes are not zero
     density: float = 0.5
+    depth_weights: tuple[float, ...] | None = None  # of the penalty, roots first; the last goes for all below
     measure: Measure = "pmi"
     smoothing: float = 1.0
     shift: float = 0.0
+    nonnegative: bool = False  # codes and dictionary
+    init: Literal["random", "rows", "nested"] = "random"  # where the dictionary begins
+    grow: bool = False  # nested: the shape of the trees is found, n_trees and the number of nodes are kept to
+    word_power: float = 0.0  # a word counts like its frequency to this power
     epochs: int | None = None  # passes at most: 100 online, 10 over entries
     tol: float | None = None  # share of the objective that a pass must gain: 5e-3 online, 1e-3 over entries
     dtype: Literal["float32", "float64"] = "float32"
@@ -113,6 +127,10 @@ class TrainSettings:
         at_least("epochs", self.epochs or 0, 1)
         at_least("tol", self.tol or 0, 0)
         at_least("seed", self.seed, 0)
+        at_least("word_power", self.word_power, 0)
+        _one_of("init", self.init, ("random", "rows", "nested"))
+        if self.grow and self.init != "nested":
+            raise InputError(f"grow needs nested clusters, but init = {self.init}. Use init nested, or a preset.")
         if not 0 < self.density < 1:
             raise InputError(f"density = {self.density}, but a share of non-zeros lies between 0 and 1.")
         _ = self.penalty
@@ -121,14 +139,20 @@ class TrainSettings:
         _one_of("weights", str(self.weights), ("none", "abs"))
         if self.learner == "entries":
             _ = self.entries
+            self._refuse(_ONLINE_ONLY, "online")
             if self.lam == "auto" or self.dtype != "float32":
                 raise InputError("the learner entries needs a number for lam, and float32. Or use the learner online.")
             return
-        given = {name: getattr(self, name) for name in ("weights", "zeros", *_ENTRIES_ONLY)}
-        default = {**_DEFAULTS["online"], **{name: self.__dataclass_fields__[name].default for name in _ENTRIES_ONLY}}
-        for name, value in given.items():
-            if value != default[name]:
-                raise InputError(f"{name} = {value} is for the learner entries alone. Use it, or leave {name} out.")
+        self._refuse(("weights", "zeros", *_ENTRIES_ONLY), "entries")
+
+    def _refuse(self, names: tuple[str, ...], learner: str) -> None:
+        """Refuse settings that another learner alone knows, unless they are as if left out."""
+        for name in names:
+            default = _DEFAULTS[self.learner].get(name, self.__dataclass_fields__[name].default)
+            if getattr(self, name) != default:
+                raise InputError(
+                    f"{name} = {getattr(self, name)} is for the learner {learner} alone. Use it, or leave {name} out."
+                )
 
     @property
     def entries(self) -> EntrySettings:
@@ -144,15 +168,35 @@ class TrainSettings:
         return Forest.complete(self.n_trees, self.branching)
 
     @property
+    def start(self) -> Start | None:
+        """What chooses the first dictionary; None is the learner's own random one."""
+        starts: dict[str, Start] = {"rows": RowStart(), "nested": NestedStart(grow=self.grow)}
+        return starts.get(self.init)
+
+    @property
     def penalty(self) -> ForestL2:
-        """The penalty; where lam is to be found, with a lam to start from."""
+        """The penalty over the forest asked for."""
+        return self.penalty_over(self.forest)
+
+    def penalty_over(self, forest: Forest) -> ForestL2:
+        """Return the penalty over a forest; where lam is to be found, with a lam to start from."""
         if isinstance(self.lam, str):
             _one_of("lam", self.lam, ("auto",))
-        return ForestL2(self.forest, 1.0 if isinstance(self.lam, str) else self.lam)
+        lam = 1.0 if isinstance(self.lam, str) else self.lam
+        if not self.depth_weights:
+            return ForestL2(forest, lam, nonnegative=self.nonnegative)
+        by_depth = [*self.depth_weights, *[self.depth_weights[-1]] * int(forest.depth.max())]
+        return ForestL2(forest, lam, depth_weights(forest, by_depth), self.nonnegative)
 
 
 def split_settings(settings: dict[str, Any]) -> tuple[CountSettings, TrainSettings]:
-    """Give each setting to the part it belongs to; refuse what belongs to none."""
+    """Give each setting to the part it belongs to; refuse what belongs to none.
+
+    ``preset`` names a bundle of settings, one of PRESETS; what is given beside it goes before it.
+    """
+    preset = settings.get("preset", "paper")
+    _one_of("preset", preset, tuple(PRESETS))
+    settings = {**PRESETS[preset], **{name: value for name, value in settings.items() if name != "preset"}}
     counting, training = CountSettings.__dataclass_fields__, TrainSettings.__dataclass_fields__
     check_known(settings, [*counting, *training])
     return (

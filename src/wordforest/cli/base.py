@@ -37,7 +37,6 @@ DynamicWindow = Annotated[
 Subsample = Annotated[
     float, typer.Option(help="Drop frequent words as word2vec does, with this threshold, as in 1e-4; 0: none.")
 ]
-MeasureOpt = Annotated[Literal["pmi", "ppmi", "sppmi"], typer.Option(help="Association of word and context.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same bits.")]
 TokenizerOpt = Annotated[
     Literal["words", "whitespace"],
@@ -49,6 +48,10 @@ ErrorsOpt = Annotated[Literal["strict", "replace"], typer.Option(help="What to d
 Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Threads; the result is the same for any number. Default: all cores."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(help="Memory to stay within, as in 8G or 500M; what is larger goes to files. Default: 3/4 of all."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what --out holds.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
@@ -99,6 +102,21 @@ def wordforest(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)
+
+
+def as_bytes(text: str | None) -> int | None:
+    """Return a size such as 8G or 500M in bytes."""
+    if text is None:
+        return None
+    number, unit = text[:-1], text[-1:].upper()
+    factor = {"K": 10, "M": 20, "G": 30, "T": 40}.get(unit)
+    try:
+        size = int(float(number) * (1 << factor)) if factor else int(text)
+    except (ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise InputError(f"--memory {text}: expected a size, as in 8G or 500M.")
+    return size
 
 
 def reporter(quiet: bool, as_json: bool) -> Any:

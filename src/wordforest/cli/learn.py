@@ -14,7 +14,7 @@ from wordforest.cli.base import (
     Json,
     Lowercase,
     MaxVocab,
-    MeasureOpt,
+    Memory,
     MinCount,
     Numbers,
     OutOpt,
@@ -26,6 +26,7 @@ from wordforest.cli.base import (
     Window,
     Workers,
     app,
+    as_bytes,
     friendly,
     reporter,
 )
@@ -37,11 +38,27 @@ from wordforest.errors import InputError
 def train(
     corpus: CorpusArg,
     out: OutOpt,
-    trees: Annotated[int, typer.Option(help="Trees of the forest; M = 13 x trees with the default branching.")] = 4,
+    preset: Annotated[
+        Literal["paper", "readable"],
+        typer.Option(help="paper; readable: few non-negative codes, trees that begin as nested clusters of words."),
+    ] = "paper",
+    trees: Annotated[
+        int | None, typer.Option(help="Trees; M = 13 x trees with the default branching. Default: 4, readable 20.")
+    ] = None,
     branching: Annotated[
         str, typer.Option(help="Children of a node at each depth, as in 3,3; empty for single nodes.")
     ] = "3,3",
-    lam: Annotated[str, typer.Option(help="Weight of the forest penalty, or auto: chosen by --density.")] = "0.1",
+    grow: Annotated[
+        bool, typer.Option("--grow", help="Find the shape of the trees, with as many nodes; unused ones go.")
+    ] = False,
+    lam: Annotated[
+        str | None,
+        typer.Option(help="Weight of the penalty, or auto: chosen by --density. Default: 0.1, readable 0.8."),
+    ] = None,
+    depth_weights: Annotated[
+        str | None,
+        typer.Option(help="Weights of the penalty by depth, as in 1,1,1, all alike. Default of readable: 0.5,0.8,1."),
+    ] = None,
     density: Annotated[float, typer.Option(help="With --lam auto: the share of non-zeros to aim at.")] = 0.5,
     window: Window = 5,
     min_count: MinCount = 10,
@@ -52,9 +69,23 @@ def train(
     lowercase: Lowercase = True,
     numbers: Numbers = True,
     errors: ErrorsOpt = "strict",
-    measure: MeasureOpt = "pmi",
+    measure: Annotated[
+        Literal["pmi", "ppmi", "sppmi"] | None,
+        typer.Option(help="Association of word and context. Default: pmi, readable ppmi."),
+    ] = None,
     smoothing: Annotated[float, typer.Option(help="Power of the context counts.")] = 1.0,
     shift: Annotated[float, typer.Option(help="Shift of sppmi.")] = 0.0,
+    nonnegative: Annotated[
+        bool | None,
+        typer.Option("--nonnegative/--signed", help="Codes and dictionary at or above zero. Default of readable."),
+    ] = None,
+    init: Annotated[
+        Literal["random", "rows", "nested"] | None,
+        typer.Option(help="Start of the dictionary: random, words, nested clusters. Default: random, readable nested."),
+    ] = None,
+    word_power: Annotated[
+        float | None, typer.Option(help="A word counts like its frequency to this power. Default: 0, readable 0.2.")
+    ] = None,
     learner: Annotated[
         Literal["online", "entries"],
         typer.Option(help="online: dictionary learning over all pairs; entries: the paper's Algorithm 1."),
@@ -76,10 +107,12 @@ def train(
     lazy: Annotated[int, typer.Option(help="entries: visits of a word that share one prox.")] = 1,
     epochs: Annotated[int | None, typer.Option(help="Passes at most. Default: 100 online, 10 over entries.")] = None,
     tol: Annotated[
-        float | None, typer.Option(help="Stop when a pass gains less than this share. Default: 5e-3, entries 1e-3.")
+        float | None,
+        typer.Option(help="Stop when a pass gains less than this share. Default: 5e-3, entries 1e-3, readable 5e-4."),
     ] = None,
     dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
     workers: Workers = None,
+    memory: Memory = None,
     seed: Seed = 0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run that was broken off, to the same bits.")
@@ -92,15 +125,20 @@ def train(
     """Learn word vectors from text, or from a counts folder."""
     from wordforest import experiment
 
+    asked = {
+        "n_trees": trees, "lam": lam if lam is None else _lam(lam), "measure": measure, "nonnegative": nonnegative,
+        "init": init, "word_power": word_power, "tol": tol,
+        "depth_weights": depth_weights if depth_weights is None else _numbers("--depth-weights", depth_weights),
+    }  # fmt: skip
     with reporter(quiet, json) as report:
         experiment.train(
-            corpus, out=out, force=force, resume=resume, workers=workers, report=report,
-            n_trees=trees, branching=_branching(branching), lam=_lam(lam), density=density, window=window,
+            corpus, out=out, force=force, resume=resume, workers=workers, memory=as_bytes(memory), report=report,
+            preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
             min_count=min_count, max_vocab=max_vocab, dynamic_window=dynamic_window, subsample=subsample,
             tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
-            measure=measure, smoothing=smoothing, shift=shift, epochs=epochs, tol=tol, dtype=dtype, seed=seed,
+            smoothing=smoothing, shift=shift, epochs=epochs, dtype=dtype, seed=seed,
             learner=learner, weights=weights, zeros=zeros, eta=eta, tau=tau, schedule=schedule, sampling=sampling,
-            lazy=lazy,
+            lazy=lazy, **{name: value for name, value in asked.items() if value is not None},
         )  # fmt: skip
 
 
@@ -198,6 +236,13 @@ def _lam(text: str) -> float | str:
         return text if text == "auto" else float(text)
     except ValueError:
         raise InputError(f"--lam {text}: expected a number, as in 0.1, or auto.") from None
+
+
+def _numbers(option: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{option} {text}: expected numbers with commas between, as in 0.5,0.8,1.") from None
 
 
 def _branching(text: str) -> tuple[int, ...]:

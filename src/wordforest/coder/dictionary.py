@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from wordforest.coder.kernels import namespace
 from wordforest.execution import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
 _ATOMS = 64  # atoms that move on the strength of one matrix product
 _CONTEXTS = 4096  # contexts in a slice: what a worker takes at a time
+_CONTEXTS_BY_ATOM = 16384  # more of them where every atom is a task of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,74 @@ def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Execut
 
         list(executor.map(move, range(len(slices))))
     return D
+
+
+def update_nonnegative_dictionary(
+    D: Array,
+    stats: CodeStats,
+    DD: Array,  # noqa: ARG001 as update_dictionary
+    *,
+    executor: Executor | None = None,
+) -> Array:
+    """Lower ``|X - A D'|^2`` over dictionaries without negative values and with columns in the unit ball, (C, M).
+
+    As ``update_dictionary``, but cutting negatives is not linear, so the atoms of a block move one by one: what the
+    block has moved so far is a product of vectors. An atom's length needs all contexts; workers share the rest.
+    """
+    executor = executor or Threads(1)
+    D, AA = D + 0, _host(stats.AA)
+    slices = [slice(i, i + _CONTEXTS_BY_ATOM) for i in range(0, len(D), _CONTEXTS_BY_ATOM)]
+    for first in range(0, D.shape[1], _ATOMS):
+        atoms = slice(first, first + _ATOMS)
+        used = np.flatnonzero(np.diag(AA)[atoms] > 0).tolist()
+
+        def begin(rows: slice, atoms: slice = atoms) -> _Slice:
+            return _Slice(D[rows], stats.XA[rows, atoms], AA, atoms)
+
+        parts = list(executor.map(begin, slices))
+        length = 1.0
+        for n in range(len(used)):
+            length = max(1.0, sum(executor.map(_aiming(used, n, length), parts)) ** 0.5)
+        for rows, part in zip(slices, parts, strict=True):
+            if used:
+                part.move(used[-1], length)
+            D[rows, atoms] = part.atoms.T
+    return D
+
+
+def _aiming(used: list[int], n: int, length: float) -> Callable[[_Slice], float]:
+    return lambda part: part.aim(used, n, length)
+
+
+class _Slice:
+    """A block of atoms over a slice of the contexts, a row each: their values, residuals and how far they moved."""
+
+    def __init__(self, D: Array, XA: Array, AA: Array, atoms: slice) -> None:
+        self.own = _like(AA[atoms, atoms], D)  # (B, B)
+        self.residuals = _rows(XA - D @ _like(AA[:, atoms], D))  # (B, contexts)
+        self.atoms = _rows(D[:, atoms])
+        self.changes = self.atoms * 0
+
+    def aim(self, used: list[int], n: int, length: float) -> float:
+        """Find the minimiser of the n-th atom in use, once the one before it has moved; return its squared length."""
+        if n:
+            self.move(used[n - 1], length)
+        b = used[n]
+        u = self.atoms[b] + (self.residuals[b] - self.own[:b, b] @ self.changes[:b]) / self.own[b, b]
+        self.changes[b] = namespace(u).clip(u, 0, None)
+        return float((self.changes[b] * self.changes[b]).sum())
+
+    def move(self, b: int, length: float) -> None:
+        """Move an atom to its minimiser, divided by its length if that is above one."""
+        self.changes[b] /= length
+        self.changes[b] -= self.atoms[b]
+        self.atoms[b] += self.changes[b]
+
+
+def _rows(columns: Array) -> Array:
+    """Return the columns of an array as rows that lie together in memory."""
+    turned = columns.T
+    return np.ascontiguousarray(turned) if isinstance(turned, np.ndarray) else turned.contiguous()
 
 
 def _moves(AA: Array, RR: Array, RD: Array, DD: Array) -> tuple[Array, Array]:

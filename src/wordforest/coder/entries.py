@@ -26,13 +26,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.encode import as_rows
 from wordforest.coder.entries_objective import EntryObjective, gram, slices
-from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.entries import LANES, Rule, Side, Tree, visit
+from wordforest.coder.kernels.entries import LANES, Rule, Side, visit
 from wordforest.coder.online import Learned, Step
-from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
+from wordforest.coder.pairs import Allocate, Pairs, stored_pairs, typical_and_largest
+from wordforest.coder.penalties import Penalty
 from wordforest.coder.strata import cut
+from wordforest.coder.walk import is_nonnegative, tree_of
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads, one_blas_thread
 
@@ -46,10 +46,10 @@ _TRIAL_ROUNDS = 6  # at least, if unstored pairs count
 _TRIALS = 24  # step sizes tried at most
 _FIRST_ETA = 0.02  # over the typical |x|: the first step size tried
 _RISE = 1.25  # times the objective before; more is divergence
-_HALVINGS = 30  # of the step size before learning gives up
+_HALVINGS = 60  # of the step size before learning gives up; a pass that diverges is soon left
 _WILD = 100  # times the largest value: residuals beyond are divergence
+_BOUND = 1e10  # of D and A; sums of cubes of what is larger are beyond float32
 _CAUTION = 2.0  # a round moves a row by at most 1 / this of what its curvature from unstored pairs allows
-_LOWEST = np.float32(-3e38)  # times any threshold, below all codes
 _START = 0.01  # first products d.a, as a share of the values of X
 
 
@@ -121,17 +121,19 @@ def learn_from_entries(
     resume: EntryState | None = None,
     executor: Executor | None = None,
     on_step: OnPass | None = None,
+    allocate: Allocate = np.empty,
 ) -> LearnedFromEntries:
     """Learn a dictionary and codes from the stored entries of a CSR matrix X (V, C), in float32.
 
     ``weights`` (nnz,) says how much each stored pair counts, in the order of ``X.data``; |x| if it is left out.
     ``on_step`` is called after every pass with the state, which is good until the next one; ``resume`` goes on from
-    such a state, to the same bits.
+    such a state, to the same bits. For matrices larger than memory the arrays of X may be mapped from files, and
+    ``allocate(length, dtype)`` may make an array in a file for the cut entries, 24 bytes each; the bits stay the same.
     """
     settings = settings or EntrySettings()
-    X, w = _checked(X, weights)
+    pairs = stored_pairs(X, weights)
     with one_blas_thread():
-        learner = _Learner(X, w, (penalty, n_components), settings, executor or Threads())
+        learner = _Learner(pairs, (penalty, n_components), settings, executor or Threads(), allocate)
         learner.begin() if resume is None else learner.go_on(resume)
         learner.learn(on_step)
     state = learner.state
@@ -146,20 +148,21 @@ class _Learner:
     state: EntryState
 
     def __init__(
-        self, X: Any, weights: Array, penalty: tuple[Penalty, int], settings: EntrySettings, executor: Executor
-    ) -> None:
+        self, pairs: Pairs, penalty: tuple[Penalty, int], settings: EntrySettings, executor: Executor,
+        allocate: Allocate,
+    ) -> None:  # fmt: skip
         self.penalty, self.n_components = penalty
-        self.tree = _tree(*penalty)
+        self.tree = tree_of(*penalty)
         self.settings, self.executor = settings, executor
+        self.size, largest = typical_and_largest(pairs)
         self.strata = cut(
-            X, weights, settings.zeros, blocks=settings.blocks, proportional=settings.sampling == "proportional",
-            seed=settings.seed, executor=executor,
+            pairs, settings.zeros, blocks=settings.blocks, proportional=settings.sampling == "proportional",
+            seed=settings.seed, executor=executor, allocate=allocate,
         )  # fmt: skip
         masses = self._per_word(self.strata.word_mass), self._per_context(self.strata.context_mass)
         charged = masses if settings.share == "visit" else (1.0, 1.0)
-        self.objective = EntryObjective(X, weights, self.penalty, settings.tau, settings.zeros, charged, settings.seed)
-        self.size = float(np.sqrt(np.average(np.square(X.data, dtype=np.float64), weights=weights)))  # typical |x|
-        self.rule = Rule(settings.sampling == "uniform", settings.lazy, _WILD * float(abs(X.data).max()))
+        self.objective = EntryObjective(pairs, self.penalty, settings.tau, settings.zeros, charged, settings.seed)
+        self.rule = Rule(settings.sampling == "uniform", settings.lazy, _WILD * largest)
         self.notices: list[str] = []
 
     def _per_word(self, values: Array) -> Array:
@@ -178,7 +181,7 @@ class _Learner:
         A = scale * rng.standard_normal((len(self.strata.words), M), dtype=np.float32)
         D[self._per_context(self.strata.context_mass) == 0] = 0
         A[self._per_word(self.strata.word_mass) == 0] = 0
-        A = abs(A) if _nonnegative(self.penalty) else A
+        A = abs(A) if is_nonnegative(self.penalty) else A
         kept = self.settings.schedule == "adagrad"
         of_words, of_contexts = (np.ones(len(rows) if kept else 0, dtype=np.float32) for rows in (A, D))  # as GloVe
         self.state = EntryState(D, A, self.settings.eta or 0.0, of_words, of_contexts)
@@ -215,7 +218,8 @@ class _Learner:
     def _pass_within_bounds(self, epoch: int, before: float) -> float:
         """Make a pass and return the objective; go back and halve the step size as long as it diverges."""
         for _ in range(_HALVINGS):
-            state, objective = self._try(epoch, self.state.eta, self.strata.P)
+            state, sane = self._rounds(epoch, self.state.eta, self.strata.P)
+            objective = self.objective(state.D, state.A, self.executor) if sane else np.inf
             if objective <= before * _RISE:
                 self.state = state
                 return objective
@@ -226,23 +230,23 @@ class _Learner:
             "much. Scale or clip them."
         )
 
-    def _try(self, epoch: int, eta: float, n_rounds: int, n_blocks: int | None = None) -> tuple[EntryState, float]:
-        """Return where rounds of a pass lead to, and the objective there; the state stays as it is."""
+    def _rounds(self, epoch: int, eta: float, n_rounds: int, n_blocks: int | None = None) -> tuple[EntryState, bool]:
+        """Return where rounds of a pass lead to, and whether all stayed within bounds; the state stays as it is."""
         words, contexts, M = self.strata.words, self.strata.contexts, self.state.A.shape[1]
         columns = self.tree.columns
         work = _arranged(replace(self.state, eta=eta), words, contexts, columns, -(-M // LANES) * LANES)
-        sane = all(self._round(epoch, number, work, n_blocks) for number in range(n_rounds))
-        reached = _arranged(work, np.argsort(words), np.argsort(contexts), np.argsort(columns), M)
-        return reached, self.objective(reached.D, reached.A, self.executor) if sane else np.inf
+        sane = all(self._round(epoch, number, work, n_blocks) for number in range(n_rounds)) and _is_bounded(work)
+        return _arranged(work, np.argsort(words), np.argsort(contexts), np.argsort(columns), M), sane
 
     def _round(self, epoch: int, number: int, work: EntryState, n_blocks: int | None) -> bool:
         """Visit the blocks of a round; False if anything got out of bounds."""
+        if self.settings.zeros > 0 and not _is_bounded(work):  # DD and AA would not be finite
+            return False
         seed = (self.settings.seed, 2, epoch)
         words, contexts = self._sides(work, self._decay(epoch, number))
 
         def visit_block(block: tuple[int, int]) -> bool:
-            order = self.strata.draw(*block, seed)
-            return visit(self.strata.block(*block), order, words, contexts, self.tree, self.rule)
+            return visit(*self.strata.visits(*block, seed), words, contexts, self.tree, self.rule)
 
         return all(list(self.executor.map(visit_block, self.strata.rounds(seed)[number][:n_blocks])))
 
@@ -294,7 +298,8 @@ class _Learner:
         n_rounds, n_blocks = self._trial_size()
 
         def trial(eta: float) -> float:
-            return self._try(0, eta, n_rounds, n_blocks)[1]
+            state, sane = self._rounds(0, eta, n_rounds, n_blocks)
+            return self.objective.estimate(state.D, state.A, self.executor) if sane else np.inf
 
         eta = _FIRST_ETA / self.size
         score = trial(eta)
@@ -333,67 +338,6 @@ def _arranged(state: EntryState, words: Array, contexts: Array, columns: Array, 
     )  # fmt: skip
 
 
-def _tree(penalty: Penalty, n_components: int) -> Tree:
-    """Return a penalty as the visits see it."""
-    if isinstance(penalty, ForestL2):
-        forest = penalty.forest
-        if len(forest) != n_components:
-            raise InputError(f"n_components = {n_components}, but the forest of the penalty has {len(forest)} nodes.")
-        weights = np.ones(n_components) if penalty.weights is None else np.asarray(penalty.weights)
-    elif isinstance(penalty, L1 | NonNegativeL1 | NoPenalty):
-        forest = Forest.flat(n_components)
-        weights = np.ones(n_components)
-    else:
-        raise InputError(
-            f"the penalty is {type(penalty).__name__}, but learning from entries knows ForestL2, L1, NonNegativeL1 and "
-            "NoPenalty. Use one of them, or learn_online."
-        )
-    return _walk(forest, weights.astype(np.float32), _nonnegative(penalty))
-
-
-def _nonnegative(penalty: Penalty) -> bool:
-    return isinstance(penalty, NonNegativeL1) or (isinstance(penalty, ForestL2) and penalty.nonnegative)
-
-
-def _walk(forest: Forest, weights: Array, nonnegative: bool) -> Tree:
-    """Return the forest in the order in which the prox meets it; columns that pad the codes are leaves of weight 0."""
-    M = len(forest)
-    is_leaf = forest.end == np.arange(1, M + 1)
-    inner = np.flatnonzero(~is_leaf)
-    inner = inner[np.argsort(forest.depth[inner], kind="stable")]
-    place = np.full(M + 1, len(inner))  # the last is above all roots; leaves go to their parents, roots behind all
-    place[inner] = np.arange(len(inner))
-    owner = np.where(is_leaf, place[forest.parent], place[:M])
-    columns = np.lexsort((np.arange(M), is_leaf, owner))  # a node before its leaves
-    first = np.searchsorted(owner[columns], np.arange(len(inner) + 1))
-    n_levels = int(forest.depth[inner].max()) + 1 if len(inner) else 0
-    levels = np.searchsorted(forest.depth[inner], np.arange(n_levels + 1))
-    leaf = np.zeros((2, -(-M // LANES) * LANES), dtype=np.float32)
-    leaf[0, :M] = np.where(is_leaf, weights, 0)[columns]
-    leaf[1] = _LOWEST if nonnegative else -leaf[0]
-    above = np.where(forest.parent[inner] >= 0, place[forest.parent[inner]], 0)
-    unsigned = [part.astype(np.uint64) for part in (first, above, levels)]
-    return Tree(columns, leaf, weights[inner], unsigned[0], unsigned[1], unsigned[2])
-
-
-def _checked(X: Any, weights: Array | None) -> tuple[Any, Array]:
-    """Return X with sorted columns and nothing stored twice, float32, and the weight of every stored pair."""
-    if not hasattr(X, "tocsr"):
-        raise InputError(
-            f"X is a {type(X).__name__}, but learning from entries needs a SciPy sparse matrix: it sees stored pairs "
-            "only. Wrap it in scipy.sparse.csr_array, or use learn_online."
-        )
-    X = X.tocsr()
-    if weights is not None and not X.has_canonical_format:
-        raise InputError("X stores pairs twice or out of order, so weights cannot be matched. Call X.sum_duplicates().")
-    X = as_rows(X)
-    w = abs(X.data) if weights is None else np.asarray(weights)
-    if w.shape != X.data.shape:
-        raise InputError(f"weights have shape {w.shape}, but X stores {X.nnz} pairs. Give one weight for each.")
-    if not (np.isfinite(X.data).all() and np.isfinite(w).all() and (w >= 0).all()):
-        raise InputError("X or its weights hold NaN or infinity, or a weight is negative. Mend the data.")
-    if not (w > 0).any():
-        raise InputError(
-            f"X of shape {X.shape} stores no pair with a weight above 0, so there is nothing to learn from."
-        )
-    return X.astype(np.float32, copy=False), w.astype(np.float32, copy=False)
+def _is_bounded(state: EntryState) -> bool:
+    """Return whether D and A are numbers that float32 can work with."""
+    return all(max(rows.max(), -rows.min()) < _BOUND for rows in (state.D, state.A))  # false for NaN, too

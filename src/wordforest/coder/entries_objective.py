@@ -1,4 +1,4 @@
-"""What a pass of the entry learner goes down, in float64; on a fixed sample of entries if there are many."""
+"""What a pass of the entry learner goes down, in float64."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.kernels.entries import ENTRY, weighted_squares
+from wordforest.coder.kernels.entries import weighted_squares
+from wordforest.coder.pairs import Pairs, Part
 from wordforest.coder.penalties import Penalty
 from wordforest.execution import Executor
 
 Array = NDArray[Any]
 
-_SAMPLE = 1 << 20  # entries looked at
-_PART = 1 << 15  # entries that a worker takes at a time
+_SAMPLE = 1 << 20  # pairs in the sample
+_PIECE = 1 << 15  # of them, that a worker takes at a time
 _SLICE = 4096  # rows that a worker takes at a time
 
 
@@ -29,31 +30,29 @@ class EntryObjective:
     """
 
     def __init__(
-        self, X: Any, weights: Array, penalty: Penalty, tau: float, zeros: float, charged: tuple[Any, Any], seed: int
+        self, pairs: Pairs, penalty: Penalty, tau: float, zeros: float, charged: tuple[Any, Any], seed: int
     ) -> None:
-        self.penalty, self.tau, self.zeros, self.charged = penalty, tau, zeros, charged
-        chosen: Any = slice(None)
-        words = np.repeat(np.arange(X.shape[0], dtype=np.int32), np.diff(X.indptr))
-        self.scale = 1.0
-        if X.nnz > _SAMPLE:
-            chosen = np.sort(np.random.default_rng((seed, 3)).choice(X.nnz, _SAMPLE, replace=False, shuffle=False))
-            self.scale = X.nnz / _SAMPLE
-        x, w = X.data[chosen].astype(np.float64), weights[chosen].astype(np.float64)
-        mass = w + zeros
-        per_mass = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
-        self.entries = np.zeros(len(x), dtype=ENTRY)
-        self.entries["word"], self.entries["context"] = words[chosen], X.indices[chosen]
-        self.entries["value"], self.entries["keep"] = w * x * per_mass, (w - zeros) * per_mass
-        self.entries["mass"] = mass
-        self.energy = float((w * x) @ x)
+        self.pairs, self.penalty, self.tau, self.zeros, self.charged = pairs, penalty, tau, zeros, charged
+        self.sample = pairs.sample(_SAMPLE, np.random.default_rng((seed, 3)))
 
     def __call__(self, D: Array, A: Array, executor: Executor) -> float:
-        """Return the objective; sums run in a fixed order."""
-        parts = [self.entries[i : i + _PART] for i in range(0, len(self.entries), _PART)]
-        stored = self.energy + sum(executor.map(lambda part: weighted_squares(part, A, D), parts))
-        total = self.scale * stored
-        if self.zeros > 0:
-            total += self.zeros * float(np.vdot(gram(A, executor), gram(D, executor)))
+        """Return the objective over all pairs; sums run in a fixed order."""
+
+        def loss(chosen: slice) -> float:
+            return weighted_squares(self.pairs.part(chosen), self.zeros, A, D)
+
+        return sum(executor.map(loss, self.pairs.slices())) + self._rest(D, A, executor)
+
+    def estimate(self, D: Array, A: Array, executor: Executor) -> float:
+        """Return the same with the stored pairs judged by a fixed sample of them."""
+        n = len(self.sample.words)
+        pieces = [Part(*(array[i : i + _PIECE] for array in self.sample)) for i in range(0, n, _PIECE)]
+        stored = sum(executor.map(lambda piece: weighted_squares(piece, self.zeros, A, D), pieces))
+        return len(self.pairs) / n * stored + self._rest(D, A, executor)
+
+    def _rest(self, D: Array, A: Array, executor: Executor) -> float:
+        """Return ``W |A D'|^2``, of which the stored pairs take their share back, the penalty and the ridge."""
+        total = self.zeros * float(np.vdot(gram(A, executor), gram(D, executor))) if self.zeros > 0 else 0.0
         total += float(np.sum(self.charged[0] * self.penalty.per_word(A)))
         return total + self.tau * float(np.sum(self.charged[1] * np.einsum("cm,cm->c", D, D, dtype=np.float64)))
 

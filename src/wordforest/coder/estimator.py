@@ -13,16 +13,25 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from wordforest.coder.dictionary import CodeStats, update_dictionary
+from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.encode import encode
 from wordforest.coder.forest import Forest
 from wordforest.coder.objective import objective, row_squares
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
-from wordforest.coder.start import random_atoms
+from wordforest.coder.shape import by_strength, pruned
+from wordforest.coder.start import NestedStart, RandomStart, RowStart, Start
+from wordforest.errors import InputError
 from wordforest.execution import Threads, available_cores
 
 Array = NDArray[Any]
+
+_STARTS: dict[str, Start] = {
+    "random": RandomStart(),
+    "rows": RowStart(),
+    "nested": NestedStart(drawn=True),
+    "grown": NestedStart(drawn=True, grow=True),
+}
 
 
 class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -30,7 +39,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over dictionaries with columns in the unit ball; there is no 1/2
     before the loss. ``forest`` (a Forest or a list of parents) takes the place of ``n_trees`` and ``branching``;
-    ``depth_weights`` gives a weight of the penalty for each depth; ``nonnegative`` keeps codes at or above zero.
+    ``depth_weights`` gives a weight of the penalty for each depth, the last going for all below; ``nonnegative`` keeps
+    codes at or above zero, ``nonnegative_dictionary`` the dictionary. ``init`` says where the dictionary begins:
+    random, rows of X, nested clusters of rows, grown (nested clusters that also find the shape of the trees, with at
+    most as many nodes), or a Start object. After a nested or grown start the trees that explain most come first.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``history_``, a list of steps;
     ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for this
@@ -46,6 +58,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         forest: Forest | Sequence[int] | None = None,
         depth_weights: Sequence[float] | None = None,
         nonnegative: bool = False,
+        nonnegative_dictionary: bool = False,
+        init: str | Start = "random",
         epochs: int = 100,
         tol: float = 5e-3,
         n_jobs: int | None = None,
@@ -57,10 +71,23 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.forest = forest
         self.depth_weights = depth_weights
         self.nonnegative = nonnegative
+        self.nonnegative_dictionary = nonnegative_dictionary
+        self.init = init
         self.epochs = epochs
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @classmethod
+    def readable(
+        cls, n_trees: int = 20, branching: Sequence[int] = (3, 3), lam: float = 0.8, **more: Any
+    ) -> ForestCoder:
+        """Return a coder whose trees are made to be read: nested clusters, few and non-negative codes.
+
+        For counts or positive associations also pass ``nonnegative_dictionary=True``.
+        """
+        settings = {"depth_weights": (0.5, 0.8, 1.0), "nonnegative": True, "init": "nested", "tol": 5e-4, **more}
+        return cls(n_trees, branching, lam, **settings)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ForestCoder:
         """Learn the dictionary from the rows of X (V, C); a row of weight 2 counts like two rows."""
@@ -71,34 +98,38 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Learn the dictionary and return the codes A (V, M)."""
         X = self._validated(X, reset=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        self.forest_ = self._forest()
-        settings = OnlineSettings(epochs=self.epochs, tol=self.tol, seed=self._seed())
+        settings = OnlineSettings(
+            epochs=self.epochs, tol=self.tol, seed=self._seed(), nonnegative=self.nonnegative_dictionary,
+            revive=not isinstance(self._start(), NestedStart),
+        )  # fmt: skip
+        D = self._begin(X, settings.seed)
         learned = learn_online(
-            X, self._penalty(), len(self.forest_), settings, weights=weights, executor=self._executor()
+            X, self._penalty(), len(self.forest_), settings, start=D, weights=weights, executor=self._executor()
         )
         for notice in learned.notices:
             warnings.warn(notice, ConvergenceWarning, stacklevel=2)
-        self.components_ = np.ascontiguousarray(learned.D.T)
+        A, D = self._in_order(learned.A, learned.D)
+        self.components_ = np.ascontiguousarray(D.T)
         self.history_ = learned.history
         self.objective_ = learned.history[-1].objective
         self.dual_gap_ = learned.gap
         self.n_iter_ = learned.history[-1].epoch - 1
         self.__dict__.pop("_stats", None)
-        return learned.A
+        return A
 
     def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
         """Go on learning with more rows. What was learned before stays in sums of fixed size, not in rows."""
         first = not hasattr(self, "components_")
         X = self._validated(X, reset=first)
         if first:
-            self.forest_ = self._forest()
-            self.components_ = random_atoms(X.shape[1], len(self.forest_), self._seed()).T.astype(X.dtype)
+            self.components_ = self._begin(X, self._seed()).T.astype(X.dtype)
         D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
         codes = encode(X, D, self._penalty(), executor=self._executor())
         seen = CodeStats(codes.A.T @ codes.A, np.asarray(X.T @ codes.A))
         before: CodeStats | None = getattr(self, "_stats", None)
         self._stats = seen if before is None else before + seen
-        D = update_dictionary(D, self._stats, D.T @ D, executor=self._executor())
+        update = update_nonnegative_dictionary if self.nonnegative_dictionary else update_dictionary
+        D = update(D, self._stats, D.T @ D, executor=self._executor())
         self.components_ = np.ascontiguousarray(D.T)
         self.dual_gap_ = codes.gap
         return self
@@ -149,8 +180,37 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return Forest.complete(self.n_trees, self.branching)
         return self.forest if isinstance(self.forest, Forest) else Forest(self.forest)
 
+    def _start(self) -> Start:
+        if not isinstance(self.init, str):
+            return self.init
+        if self.init not in _STARTS:
+            raise InputError(f"init = {self.init!r}, but it must be one of {', '.join(_STARTS)}, or a Start object.")
+        return _STARTS[self.init]
+
+    def _begin(self, X: Any, seed: int) -> Array:
+        """Return the first dictionary (C, M), and set the forest it is for."""
+        first = self._start()(
+            X, self._forest(), nonnegative=self.nonnegative_dictionary, seed=seed, executor=self._executor()
+        )
+        self.forest_ = first.forest
+        return first.D
+
+    def _in_order(self, A: Array, D: Array) -> tuple[Array, Array]:
+        """Put the strongest trees of a nested start first; take out nodes of a grown one that no row uses."""
+        start = self._start()
+        if not isinstance(start, NestedStart):
+            return A, D
+        if start.grow:
+            self.forest_, columns = pruned(self.forest_, np.count_nonzero(A, axis=0))
+            A, D = A[:, columns], D[:, columns]
+        self.forest_, columns = by_strength(self.forest_, np.einsum("vm,vm->m", A, A, dtype=np.float64))
+        return np.ascontiguousarray(A[:, columns]), np.ascontiguousarray(D[:, columns])
+
     def _penalty(self) -> ForestL2:
-        weights = None if self.depth_weights is None else depth_weights(self.forest_, self.depth_weights)
+        weights = None
+        if self.depth_weights is not None:
+            deeper = [self.depth_weights[-1]] * int(self.forest_.depth.max())
+            weights = depth_weights(self.forest_, [*self.depth_weights, *deeper])
         return ForestL2(self.forest_, self.lam, weights, self.nonnegative)
 
     def __sklearn_tags__(self) -> Any:

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder import kernels
-from wordforest.coder.dictionary import CodeStats, update_dictionary
+from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.encode import Gram, Solver, admm, as_rows, solve_exactly, split_blocks, word_objectives
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
-from wordforest.coder.start import random_atoms
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads, one_blas_thread
 
@@ -98,6 +97,8 @@ class OnlineSettings:
     inner_iter: int = 5  # iterations on a batch; warm starts carry the rest into the next pass
     exact_tol: float | None = None  # relative duality gap of the last pass; None: by the type of X
     seed: int = 0
+    nonnegative: bool = False  # atoms without negative values; codes are the penalty's business
+    revive: bool = True  # atoms that no word uses start anew; where a start has given them a meaning, better not
 
 
 OnStep = Callable[[Step, State], None]
@@ -156,14 +157,16 @@ class _Learner:
         self.weights = None if weights is None else np.asarray(weights, dtype=X.dtype)
         self.energy = float(self._weighted(self.squares).sum())
         self.penalties = np.zeros(self.n_words)  # lam Omega of every word's code
-        self.ranges = _context_ranges(X)
+        self.ranges = context_ranges(X)
         self.gap, self.converged = float("nan"), False
         self.notices: list[str] = []
         self.revived = 0
 
     def begin(self, start: Array | None, n_components: int) -> None:
         """Start from a dictionary and codes of zeros."""
-        D = random_atoms(self.X.shape[1], n_components, self.settings.seed) if start is None else start
+        D = start
+        if D is None:
+            D = random_atoms(self.X.shape[1], n_components, self.settings.seed, nonnegative=self.settings.nonnegative)
         D = np.array(D, dtype=self.X.dtype, order="C")
         M = D.shape[1]
         A = np.zeros((self.n_words, M), dtype=D.dtype)
@@ -197,7 +200,8 @@ class _Learner:
         """Say whether the dictionary of the pass just ended hardly moved."""
         steps = [step for step in self.state.history if step.epoch == epoch]
         self.converged = sum(step.gain for step in steps) <= self.settings.tol * steps[-1].objective
-        revived = self._revive() if epoch <= _REVIVALS and epoch < self.settings.epochs else 0
+        revive = self.settings.revive and epoch <= min(_REVIVALS, self.settings.epochs - 1)
+        revived = self._revive() if revive else 0
         return self.converged and not revived
 
     def _step(self, epoch: int, number: int, rows: Array) -> Step:
@@ -209,7 +213,8 @@ class _Learner:
         ))  # fmt: skip
         dead = self.uses == 0
         state.AA[dead], state.AA[:, dead], state.XA[:, dead] = 0, 0, 0  # what rounding has left there
-        state.D = update_dictionary(state.D, CodeStats(state.AA, state.XA), self.gram.DD, executor=self.executor)
+        update = update_nonnegative_dictionary if self.settings.nonnegative else update_dictionary
+        state.D = update(state.D, CodeStats(state.AA, state.XA), self.gram.DD, executor=self.executor)
         self._measure()
         return self._record(epoch, number, len(rows), self._loss(), before - self._loss())
 
@@ -291,6 +296,7 @@ class _Learner:
         for atom, word in zip(dead, worst, strict=True):
             x = self.X[[word]]
             lacking = (x.toarray() if hasattr(x, "toarray") else x)[0] - state.D @ state.A[word]  # (C,)
+            lacking = np.maximum(lacking, 0) if self.settings.nonnegative else lacking
             size = float(np.linalg.norm(lacking))
             if size > 0:
                 state.D[:, atom] = lacking / size
@@ -345,7 +351,14 @@ class _Learner:
         return step
 
 
-def _context_ranges(X: Any) -> list[tuple[int, int]]:
+def random_atoms(n_contexts: int, n_components: int, seed: int, *, nonnegative: bool = False) -> Array:
+    """Return D (C, M) with random directions of length one as columns, float32."""
+    D = np.random.default_rng(seed).standard_normal((n_contexts, n_components), dtype=np.float32)
+    D = abs(D) if nonnegative else D
+    return np.asarray(D / np.linalg.norm(D, axis=0))
+
+
+def context_ranges(X: Any) -> list[tuple[int, int]]:
     """Cut the contexts into ranges with about equally many entries, so that workers share no row of XA."""
     C = X.shape[1]
     used = np.bincount(X.indices[::_SAMPLE], minlength=C) if hasattr(X, "indptr") else np.ones(C)

@@ -2,6 +2,10 @@
 
 A round works on P blocks that share no words and no contexts (Gemulla et al. 2011), so workers need no locks and the
 result does not depend on how many there are. Cuts and draws follow from one seed.
+
+The entries may lie in a file: blocks are its shards, each in one piece. All blocks are written side by side in one pass
+over X, and each grows from its front, so only the pages at P x P places are open at a time and each is written once
+it is full, as long as these few megabytes fit into memory. Visits, which jump to and fro, see a copy of their block.
 """
 
 from __future__ import annotations
@@ -14,11 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.kernels.entries import ENTRY
+from wordforest.coder.pairs import Allocate, Pairs, Part
 from wordforest.compile import kernel
+from wordforest.errors import InputError
 from wordforest.execution import Executor
 
 Array = NDArray[Any]
 Index = NDArray[Any]
+Scalar = Any  # float32
+
+_LARGEST_BLOCK = int(np.iinfo(np.int32).max)  # draws are int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,40 +65,43 @@ class Strata:
         columns, shifts = rng.permutation(self.P), rng.permutation(self.P)
         return [[(i, int(columns[(i + shift) % self.P])) for i in range(self.P)] for shift in shifts]
 
-    def draw(self, i: int, j: int, seed: tuple[int, ...]) -> Index:
-        """Return which entries of a block a pass visits, in order.
+    def visits(self, i: int, j: int, seed: tuple[int, ...]) -> tuple[Array, Index]:
+        """Return a copy of the entries of a block, and which of them a pass visits, in order.
 
         By mass: with replacement, as often as the block's mass asks, the fraction of a visit left to chance. Else every
         entry once, shuffled.
         """
         rng = np.random.default_rng((*seed, i, j))
-        block = self.block(i, j)
+        block = self.block(i, j).copy()
         if not self.proportional:
-            return rng.permutation(np.arange(len(block), dtype=np.int32))
-        n = int(self.block_mass[i, j] + rng.random())
-        order = np.empty(n, dtype=np.int32)
-        _toss(block, rng.random(n), order)
-        return order
+            return block, rng.permutation(np.arange(len(block), dtype=np.int32))
+        order = np.empty(int(self.block_mass[i, j] + rng.random()), dtype=np.int32)
+        _toss(block, rng.random(len(order)), order)
+        return block, order
 
 
 def cut(
-    X: Any, weights: Array, zeros: float, *, blocks: int, proportional: bool, seed: int, executor: Executor
-) -> Strata:
-    """Cut a CSR matrix X (V, C) with a weight for each stored pair into blocks of about equal mass."""
-    V, C = X.shape
+    pairs: Pairs, zeros: float, *, blocks: int, proportional: bool, seed: int, executor: Executor,
+    allocate: Allocate = np.empty,
+) -> Strata:  # fmt: skip
+    """Cut the stored pairs into blocks of about equal mass; ``allocate`` makes the array that holds the entries."""
+    V, C = pairs.shape
     P = min(blocks, V, C)
-    masses = weights + np.float32(zeros)  # (n,), w + W
-    mean = float(masses.mean(dtype=np.float64))
     whole = np.zeros(V, dtype=np.int32), np.zeros(C, dtype=np.int32)
-    of_words, of_contexts = _sum_masses(X.indices, X.indptr, masses, whole, 1)
+    of_words, of_contexts, _ = _masses(pairs, zeros, whole, 1)
+    mean = float(of_words.sum()) / len(pairs)
     rng = np.random.default_rng((seed, 0))
     sides = _balance(of_words[:, 0], P, rng), _balance(of_contexts[:, 0], P, rng)
     words, contexts = (np.argsort(side, kind="stable") for side in sides)
-    of_words, of_contexts = _sum_masses(X.indices, X.indptr, masses, sides, P)
-    starts = np.zeros(P * P + 1, dtype=np.int64)
-    entries = np.empty(X.nnz, dtype=ENTRY)
+    of_words, of_contexts, sizes = _masses(pairs, zeros, sides, P)
+    if sizes.max() > _LARGEST_BLOCK:
+        raise InputError(f"blocks = {blocks}, but then one holds {sizes.max()} entries, more than 2^31. Use more.")
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    entries = np.asarray(allocate(len(pairs), ENTRY))
     places = np.argsort(words).astype(np.int32), np.argsort(contexts).astype(np.int32)
-    _sort_entries((X.data, X.indices, X.indptr), weights, (zeros, mean), sides, places, starts, entries)
+    fill = starts[:-1].copy()
+    for part in pairs.parts():
+        _sort_entries(part, (np.float32(zeros), mean), sides, places, fill, entries)
     block_mass = np.stack([of_words[sides[0] == i].sum(0) for i in range(P)]) / mean
     of_words, of_contexts = of_words[words], of_contexts[contexts]
     strata = Strata(
@@ -99,6 +111,17 @@ def cut(
     if proportional:
         list(executor.map(lambda k: _fill_alias(strata.block(k // P, k % P)), range(P * P)))
     return strata
+
+
+def _masses(pairs: Pairs, zeros: float, sides: tuple[Index, Index], P: int) -> tuple[Array, Array, Index]:
+    """Return the masses w + W of every word by blocks of contexts, (V, P), of every context by blocks of words, (C, P),
+    and the number of entries of every block, (P * P,).
+    """
+    of_words, of_contexts = np.zeros((len(sides[0]), P)), np.zeros((len(sides[1]), P))
+    sizes = np.zeros(P * P, dtype=np.int64)
+    for part in pairs.parts():
+        _sum_masses(part, np.float32(zeros), sides, of_words, of_contexts, sizes)
+    return of_words, of_contexts, sizes
 
 
 def _balance(masses: Array, P: int, rng: np.random.Generator) -> Index:
@@ -121,44 +144,39 @@ def _largest_share(by_block: Array) -> Array:
 
 @kernel
 def _sum_masses(
-    indices: Index, indptr: Index, masses: Array, sides: tuple[Index, Index], P: int
-) -> tuple[Array, Array]:
-    """Return the masses of every word by blocks of contexts, (V, P), and of every context by blocks of words."""
-    of_words, of_contexts = np.zeros((len(sides[0]), P)), np.zeros((len(sides[1]), P))
-    for v in range(len(indptr) - 1):
-        for k in range(indptr[v], indptr[v + 1]):
-            c = indices[k]
-            of_words[v, sides[1][c]] += masses[k]
-            of_contexts[c, sides[0][v]] += masses[k]
-    return of_words, of_contexts
+    part: Part, zeros: Scalar, sides: tuple[Index, Index], of_words: Array, of_contexts: Array, sizes: Index
+) -> None:
+    """Add the masses of some pairs, and their number."""
+    words, contexts, _, weights = part
+    P = of_words.shape[1]
+    for k in range(len(words)):
+        v, c = words[k], contexts[k]
+        i, j = sides[0][v], sides[1][c]
+        of_words[v, j] += weights[k] + zeros
+        of_contexts[c, i] += weights[k] + zeros
+        sizes[i * P + j] += 1
 
 
 @kernel
 def _sort_entries(
-    csr: tuple[Array, Index, Index], weights: Array, scale: tuple[float, float], sides: tuple[Index, Index],
-    places: tuple[Index, Index], starts: Index, out: Array,
+    part: Part, scale: tuple[Scalar, float], sides: tuple[Index, Index], places: tuple[Index, Index], fill: Index,
+    out: Array,
 ) -> None:  # fmt: skip
-    """Write the entries block after block, with ``value = w x / (w + W)``, ``keep = (w - W) / (w + W)``."""
-    data, indices, indptr = csr
+    """Write some pairs behind those that their blocks have: ``value = w x / (w + W)``, ``keep = (w - W) / (w + W)``."""
+    words, contexts, values, weights = part
     zeros, mean = scale
-    P = int(np.sqrt(len(starts) - 1))
-    for v in range(len(indptr) - 1):
-        for k in range(indptr[v], indptr[v + 1]):
-            starts[sides[0][v] * P + sides[1][indices[k]] + 1] += 1
-    for b in range(P * P):
-        starts[b + 1] += starts[b]
-    fill = starts.copy()
-    for v in range(len(indptr) - 1):
-        for k in range(indptr[v], indptr[v + 1]):
-            b = sides[0][v] * P + sides[1][indices[k]]
-            entry = out[fill[b]]
-            fill[b] += 1
-            mass = weights[k] + zeros
-            entry.word, entry.context = places[0][v], places[1][indices[k]]
-            entry.value = weights[k] / mass * data[k] if mass > 0 else 0.0
-            entry.keep = (weights[k] - zeros) / mass if mass > 0 else 0.0
-            entry.mass = mass / mean
-            entry.alias = 0
+    P = int(np.sqrt(len(fill)))
+    for k in range(len(words)):
+        v, c = words[k], contexts[k]
+        b = sides[0][v] * P + sides[1][c]
+        entry = out[fill[b]]
+        fill[b] += 1
+        mass = weights[k] + zeros
+        entry.word, entry.context = places[0][v], places[1][c]
+        entry.value = weights[k] / mass * values[k] if mass > 0 else 0.0
+        entry.keep = (weights[k] - zeros) / mass if mass > 0 else 0.0
+        entry.mass = mass / mean
+        entry.alias = 0
 
 
 @kernel

@@ -18,18 +18,20 @@ _ROUNDS = 4
 
 
 def lam_for_training(
-    X: Any, penalty: Penalty, n_components: int, density: float, seed: int = 0, executor: Executor | None = None
-) -> float:
+    X: Any, penalty: Penalty, n_components: int, density: float, seed: int = 0, executor: Executor | None = None,
+    *, nonnegative: bool = False,
+) -> float:  # fmt: skip
     """Return the lam with which learning on X (V, C) gives codes with about this share of non-zeros.
 
     The dictionary depends on lam and the density on both, so a few rounds on a sample of the rows go back and forth:
     a dictionary for the lam so far, then the lam that gives the density with it. The penalty's lam is the start.
+    ``nonnegative`` is that of the dictionary.
     """
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(X.shape[0])[:_ROWS])
     sample = X[chosen]
     judges = sample[np.sort(rng.permutation(len(chosen))[:_JUDGES])]
-    settings = OnlineSettings(epochs=3, seed=seed, exact_tol=1e-2)
+    settings = OnlineSettings(epochs=3, seed=seed, exact_tol=1e-2, nonnegative=nonnegative)
     lam = penalty.lam
     for _ in range(_ROUNDS):
         D = learn_online(sample, with_lam(penalty, lam), n_components, settings, executor=executor).D

@@ -9,10 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from wordforest import store
-from wordforest.association import pmi, ppmi, sppmi
+from wordforest.association import Allocate, pmi, sppmi
 from wordforest.counts import Counts, count
 from wordforest.errors import InputError
 from wordforest.execution import Threads
@@ -48,11 +49,13 @@ def count_corpus(
     return counts
 
 
-def associate(counts: Counts, measure: str = "pmi", smoothing: float = 1.0, shift: float = 0.0) -> sparse.csr_array:
+def associate(
+    counts: Counts, measure: str = "pmi", smoothing: float = 1.0, shift: float = 0.0, allocate: Allocate = np.empty
+) -> sparse.csr_array:
     """Return X (V, C) for the measure chosen; it may share index arrays with the counts."""
     if measure == "pmi":
-        return pmi(counts, smoothing=smoothing, share_pattern=True)
-    X = ppmi(counts, smoothing=smoothing) if measure == "ppmi" else sppmi(counts, shift=shift, smoothing=smoothing)
+        return pmi(counts, smoothing=smoothing, share_pattern=True, allocate=allocate)
+    X = sppmi(counts, shift=shift if measure == "sppmi" else 0.0, smoothing=smoothing, allocate=allocate)
     if not X.nnz:
         raise InputError(f"no pair of words has a {measure} above 0. Lower the shift, or give more text.")
     return X
@@ -65,15 +68,16 @@ def versions(*more: str) -> dict[str, str]:
 
 
 def load_or_count(
-    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Report
-) -> tuple[Counts, dict[str, Any]]:
-    """Return counts and their settings: of one counts folder, else of text."""
+    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Report,
+    *, mapped: bool = False,
+) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
+    """Return counts and their settings: of one counts folder, left in its file if ``mapped``, else of text."""
     source = Path(names[0]) if len(names) == 1 else None
     if source is None or not store.is_counts_folder(source):
         return _count(names, settings, executor, folder, report)
     if folder and folder.resolve() == source.resolve():
         raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
-    words, totals, matrix, config = store.load_counts(source)
+    words, totals, matrix, config = store.load_counts(source, mapped=mapped)
     _check_counted_so(source, settings, config)
     return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config
 

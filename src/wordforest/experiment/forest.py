@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from collections.abc import Callable
 from dataclasses import asdict
+from dataclasses import replace as changed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +16,12 @@ import numpy as np
 from scipy import sparse
 
 from wordforest import store
+from wordforest.association import Allocate
 from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
+from wordforest.coder.forest import Forest
 from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
 from wordforest.coder.penalties import with_lam
+from wordforest.coder.shape import by_strength, pruned
 from wordforest.coder.tune import lam_for_training
 from wordforest.counts import Counts
 from wordforest.execution import Threads
@@ -34,13 +41,16 @@ def train(
     force: bool = False,
     resume: bool = False,
     workers: int | None = None,
+    memory: int | None = None,
     report: Reporter | None = None,
     **settings: Any,
 ) -> Run:
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
 
     Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", n_trees=40, min_count=5)``.
-    ``resume`` goes on with a run that was broken off in ``out``, to the same bits as an unbroken one.
+    ``resume`` goes on with a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a
+    ceiling in bytes, three quarters of what the machine has if left out: where the entries of the learner entries would
+    take more than half of it, they lie in unnamed files in ``out``.
     """
     report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
@@ -52,12 +62,17 @@ def train(
     with output(out, force or resume) as folder:
         begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
         checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
-        counts, count_config = checkpoint.counts() or load_or_count(names, count_settings, executor, folder, report)
+        by_entries = train_settings.learner == "entries"
+        allocate = store.arrays_in(folder, (memory or _three_quarters()) // 2) if by_entries else np.empty
+        counts, count_config = checkpoint.counts(mapped=by_entries) or load_or_count(
+            names, count_settings, executor, folder, report, mapped=by_entries
+        )
         if not store.is_counts_folder(Path(names[0])):
             checkpoint.keep_counts(counts, count_config)
-        vocabulary, X = counts.vocabulary, _association(counts, train_settings)
+        vocabulary, X = counts.vocabulary, _association(counts, train_settings, allocate)
         del counts  # X takes their place in memory
-        run = _learn(X, vocabulary, train_settings, count_config, executor, report, checkpoint)
+        learn = partial(_entries, allocate=allocate) if by_entries else partial(_online, counts=vocabulary.counts)
+        run = _learn(X, vocabulary, train_settings, count_config, partial(learn, executor=executor), report, checkpoint)
         if folder:
             replace(folder, force or resume)
             store.save_run(folder, run)
@@ -66,8 +81,13 @@ def train(
     return run
 
 
-def _association(counts: Counts, settings: TrainSettings) -> sparse.csr_array:
-    return associate(counts, settings.measure, settings.smoothing, settings.shift)
+def _association(counts: Counts, settings: TrainSettings, allocate: Allocate) -> sparse.csr_array:
+    return associate(counts, settings.measure, settings.smoothing, settings.shift, allocate)
+
+
+def _three_quarters() -> int:
+    """Return three quarters of the memory of this machine, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 
 def _learn(
@@ -75,13 +95,12 @@ def _learn(
     vocabulary: Vocabulary,
     settings: TrainSettings,
     count_config: dict[str, Any],
-    executor: Threads,
+    learn: Callable[..., tuple[Learned, Forest, dict[str, Any]]],
     report: Reporter,
     checkpoint: Checkpoint,
 ) -> Run:
     report(Event("learn", 0, None, "words"))
     X.data = X.data.astype(settings.dtype, copy=False)
-    learn = _online if settings.learner == "online" else _entries
     begun, history = checkpoint.learning(State if settings.learner == "online" else EntryState)
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
@@ -91,51 +110,76 @@ def _learn(
         if not step.last:
             checkpoint.keep_learning(state, history)
 
-    learned, found = learn(X, settings, begun, executor, report, on_step)
+    learned, forest, found = learn(X, settings, begun, report, on_step)
     for notice in learned.notices:
         report.say(f"warning: {notice}")
-    return _as_run(vocabulary, learned, settings, {**count_config, **asdict(settings), **found}, history)
+    return _as_run(vocabulary, learned, forest, {**count_config, **asdict(settings), **found}, history)
 
 
 def _online(
-    X: sparse.csr_array, settings: TrainSettings, begun: Any, executor: Threads, report: Reporter, on_step: OnStep
-) -> tuple[Learned, dict[str, Any]]:
-    penalty = settings.penalty
+    X: sparse.csr_array, settings: TrainSettings, begun: Any, report: Reporter, on_step: OnStep,
+    *, executor: Threads, counts: Any,
+) -> tuple[Learned, Forest, dict[str, Any]]:  # fmt: skip
+    start, forest = None, settings.forest
+    if settings.start and (begun is None or settings.grow):
+        report.say("starting from clusters of words" if settings.init == "nested" else "starting from words")
+        first = settings.start(X, forest, nonnegative=settings.nonnegative, seed=settings.seed, executor=executor)
+        start, forest = first.D, first.forest
+    penalty = settings.penalty_over(forest)
     if settings.lam == "auto":
-        lam = lam_for_training(X, penalty, len(settings.forest), settings.density, settings.seed, executor)
+        lam = lam_for_training(
+            X, penalty, len(forest), settings.density, settings.seed, executor, nonnegative=settings.nonnegative
+        )
         penalty = with_lam(penalty, lam)
         report.say(f"lam = {lam:.4g} for about {settings.density:.0%} non-zeros")
+    weights = (counts / counts.mean()) ** settings.word_power if settings.word_power else None
     learned = learn_online(
-        X, penalty, len(settings.forest),
-        OnlineSettings(epochs=settings.epochs or 1, tol=settings.tol or 0.0, seed=settings.seed),
-        resume=begun, executor=executor, on_step=on_step,
+        X, penalty, len(forest),
+        OnlineSettings(
+            epochs=settings.epochs or 1, tol=settings.tol or 0.0, seed=settings.seed,
+            nonnegative=settings.nonnegative, revive=settings.init != "nested",
+        ),
+        start=start, weights=weights, resume=begun, executor=executor, on_step=on_step,
     )  # fmt: skip
     if learned.revived:
         report.say(f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word.")
-    return learned, {"lam": penalty.lam, "gap": learned.gap}
+    if settings.init == "nested":
+        learned, forest = _in_order(learned, forest, prune=settings.grow)
+    return learned, forest, {"lam": penalty.lam, "gap": learned.gap}
+
+
+def _in_order(learned: Learned, forest: Forest, *, prune: bool) -> tuple[Learned, Forest]:
+    """Put the trees that explain most first; take out nodes that no word uses, if asked."""
+    A, D = learned.A, learned.D
+    if prune:
+        forest, columns = pruned(forest, np.count_nonzero(A, axis=0))
+        A, D = A[:, columns], D[:, columns]
+    forest, columns = by_strength(forest, np.einsum("vm,vm->m", A, A, dtype=np.float64))
+    return changed(learned, A=np.ascontiguousarray(A[:, columns]), D=np.ascontiguousarray(D[:, columns])), forest
 
 
 def _entries(
-    X: sparse.csr_array, settings: TrainSettings, begun: Any, executor: Threads, report: Reporter, on_step: OnPass
-) -> tuple[Learned, dict[str, Any]]:
-    weights = np.ones_like(X.data) if settings.weights == "none" else None
+    X: sparse.csr_array, settings: TrainSettings, begun: Any, report: Reporter, on_step: OnPass,
+    *, executor: Threads, allocate: Allocate,
+) -> tuple[Learned, Forest, dict[str, Any]]:  # fmt: skip
+    weights = np.broadcast_to(np.float32(1), X.nnz) if settings.weights == "none" else None
     learned = learn_from_entries(
         X, settings.penalty, len(settings.forest), settings.entries,
-        weights=weights, resume=begun, executor=executor, on_step=on_step,
+        weights=weights, resume=begun, executor=executor, on_step=on_step, allocate=allocate,
     )  # fmt: skip
     seen = learned.history[-1].words_seen
     report(Event("learn", seen, seen, "words"))
-    return learned, {"eta": learned.eta}
+    return learned, settings.forest, {"eta": learned.eta}
 
 
 def _as_run(
     vocabulary: Vocabulary,
     learned: Learned,
-    settings: TrainSettings,
+    forest: Forest,
     config: dict[str, Any],
     history: list[dict[str, Any]],
 ) -> Run:
     codes = as_codes(learned.A.astype(np.float32, copy=False))
     full = {**config, "versions": versions()}
     D = learned.D.astype(np.float32, copy=False)
-    return Run(vocabulary.words, vocabulary.counts, codes, D, settings.forest, full, history)
+    return Run(vocabulary.words, vocabulary.counts, codes, D, forest, full, history)

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import PurePath
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wordforest.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+# Nothing of the user's own settings, and nothing that changes from day to day, may reach a file.
+_FIXED: dict[str, Any] = {
+    "font.family": ["sans-serif"],
+    "text.parse_math": False,  # "$5" is a word, not a formula
+    "svg.fonttype": "none",  # text stays text: it can be searched, and read aloud
+    "svg.hashsalt": "wordforest",
+    "pdf.fonttype": 42,  # TrueType; many publishers refuse Type 3
+    "axes.linewidth": 0.6,
+}
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": "wordforest"},
+    "pdf": {"CreationDate": None, "Creator": "wordforest", "Producer": "matplotlib"},
+}
+# Fonts for letters that matplotlib's own one lacks, asked in this order where they are installed.
+_FALLBACK = ("Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Devanagari",
+             "WenQuanYi Micro Hei", "Noto Emoji", "Symbola")  # fmt: skip
 
 
 def matplotlib() -> ModuleType:
@@ -19,6 +43,8 @@ def matplotlib() -> ModuleType:
         import matplotlib.collections
         import matplotlib.colors
         import matplotlib.figure
+        import matplotlib.font_manager
+        import matplotlib.lines
         import matplotlib.patches
         import matplotlib.ticker
     except ImportError as error:
@@ -27,9 +53,54 @@ def matplotlib() -> ModuleType:
     return module
 
 
+@contextmanager
+def drawing() -> Iterator[ModuleType]:
+    """Yield matplotlib with fixed settings, in place of those of the user; they are back afterwards.
+
+    Letters that no installed font has are drawn as boxes, without a warning for each.
+    """
+    mpl = matplotlib()
+    plain = {key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith("backend")}
+    fonts = {"font.sans-serif": ["DejaVu Sans", *_installed(), "Arial", "Helvetica", "sans-serif"]}
+    with mpl.rc_context(plain | _FIXED | fonts), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        yield mpl
+
+
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of that many inches, drawn by Agg."""
+    """Return an empty figure of that many inches, drawn by Agg, that writes the same bytes each time it is saved."""
     module = matplotlib()
-    figure: Figure = module.figure.Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    figure: Figure = _figure_class()(figsize=(width, height), layout="constrained", facecolor="white")
     module.backends.backend_agg.FigureCanvasAgg(figure)
     return figure
+
+
+def text_size(axes: Axes, text: str, points: float) -> tuple[float, float]:
+    """Return width and height in inches of a line of text in the axes."""
+    drawn = axes.text(0, 0, text, fontsize=points)
+    extent = drawn.get_window_extent()
+    drawn.remove()
+    return extent.width / axes.figure.dpi, extent.height / axes.figure.dpi
+
+
+@cache
+def _figure_class() -> Any:
+    base: Any = matplotlib().figure.Figure
+
+    class DrawnFigure(base):  # type: ignore[misc]  # its class is known once matplotlib is there
+        """A figure whose files depend on its content alone: no date, no random ids, no user settings."""
+
+        def savefig(self, fname: Any, **options: Any) -> None:
+            """Write the figure as matplotlib does, with fixed metadata."""
+            suffix = PurePath(fname).suffix.removeprefix(".") if isinstance(fname, str | PurePath) else ""
+            metadata = _METADATA.get(options.get("format") or suffix or "png")
+            with drawing():
+                super().savefig(fname, **{"metadata": metadata, **options})
+
+    return DrawnFigure
+
+
+@cache
+def _installed() -> list[str]:
+    names = {font.name for font in matplotlib().font_manager.fontManager.ttflist}
+    return [name for name in _FALLBACK if name in names]

@@ -1,8 +1,9 @@
-"""One colour scheme for every coefficient: red below zero, blue above, white at exactly zero."""
+"""One colour scheme for every coefficient: one colour below zero, one above, white at exactly zero."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +14,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from wordforest.figures.look import Look
+
+Ramp: TypeAlias = tuple[tuple[int, int, int], ...]
+
 INK = "#222222"
 LINE = "#9a9a9a"
 _BAR = 0.13  # inches, thickness of the colour bar
-_STOPS = np.array([0.0, 0.35, 0.7, 1.0])
-_RED = np.array([(254, 217, 203), (244, 130, 100), (200, 35, 30), (95, 0, 16)]) / 255  # (4, 3)
-_BLUE = np.array([(212, 228, 247), (107, 164, 222), (28, 92, 178), (6, 32, 92)]) / 255
+_STOPS = np.array([0.0, 0.35, 0.7, 1.0])  # of |value| / limit
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours (red, green, blue) of values below and above zero: nearest to zero first, then darker and darker."""
+
+    negative: Ramp
+    positive: Ramp
+
+
+PAPER = Palette(
+    negative=((254, 217, 203), (244, 130, 100), (200, 35, 30), (95, 0, 16)),
+    positive=((212, 228, 247), (107, 164, 222), (28, 92, 178), (6, 32, 92)),
+)
+# Orange and blue: for readers without red or green cones twice as far apart as red and blue.
+COLORBLIND = Palette(
+    negative=((254, 224, 170), (244, 160, 40), (202, 100, 0), (128, 56, 0)),
+    positive=((206, 218, 244), (112, 148, 220), (44, 80, 180), (16, 28, 112)),
+)
+PALETTES = {"paper": PAPER, "colorblind": COLORBLIND}
 
 
 def symmetric_limit(values: ArrayLike) -> float:
@@ -26,47 +49,53 @@ def symmetric_limit(values: ArrayLike) -> float:
     return float(np.abs(np.asarray(values)).max(initial=0.0)) or 1.0
 
 
-def rgb(values: ArrayLike, limit: float) -> NDArray[np.float64]:
+def rgb(values: ArrayLike, limit: float, palette: Palette = PAPER) -> NDArray[np.float64]:
     """Return the colour of every value, shape (...) -> (..., 3), darker the nearer |value| is to ``limit``.
 
     The smallest non-zero value already has a visible tint, so that white means exact zero and nothing else.
     """
     values = np.asarray(values, dtype=np.float64)
     strength = np.minimum(np.abs(values) / limit, 1.0)
-    red, blue = (_ramp(strength, stops) for stops in (_RED, _BLUE))
-    colors = np.where((values < 0)[..., None], red, blue)
+    below, above = (_ramp(strength, ramp) for ramp in (palette.negative, palette.positive))
+    colors = np.where((values < 0)[..., None], below, above)
     colors[values == 0] = 1.0
     return colors
 
 
 def ink_on(colors: NDArray[np.float64]) -> list[str]:
     """Return for every background, shape (n, 3), the text colour that can be read on it."""
-    brightness = colors @ np.array([0.299, 0.587, 0.114])
-    return ["white" if b < 0.55 else INK for b in brightness]
+    linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ np.array([0.2126, 0.7152, 0.0722])
+    # contrast as in WCAG, (lighter + 0.05) / (darker + 0.05): at least 3.9 with either ink
+    return ["white" if y < 0.22 else INK for y in luminance]
 
 
-def add_color_bar(figure: Figure, axes: Axes | list[Axes], limit: float, *, clipped: bool = False) -> None:
+def add_color_bar(figure: Figure, axes: Axes | list[Axes], limit: float, look: Look, *, clipped: bool = False) -> None:
     """Draw the scale from -limit to limit beside the axes, pointed where values beyond it are clipped."""
     mpl = matplotlib()
     steps = np.linspace(-limit, limit, 513)  # odd: the middle one is zero, hence white
-    colormap = mpl.colors.ListedColormap(rgb(steps, limit))
+    colormap = mpl.colors.ListedColormap(rgb(steps, limit, look.palette))
     mappable = mpl.cm.ScalarMappable(mpl.colors.Normalize(-limit, limit), colormap)
     width, height = figure.get_size_inches()
+    length = min(0.8 * height, 4.0)
     bar = figure.colorbar(
         mappable,
         ax=axes,
         fraction=_BAR / width,
-        aspect=0.8 * height / _BAR,
+        shrink=length / height,
+        aspect=length / _BAR,
         pad=0.015,
         extend="both" if clipped else "neither",
         extendfrac=0.03,
     )
     bar.outline.set(edgecolor=LINE, linewidth=0.6)
-    bar.locator = mpl.ticker.MaxNLocator(6 if height > 2 else 2, symmetric=True)
+    bar.locator = mpl.ticker.MaxNLocator(6 if length > 1.5 else 2, symmetric=True)
+    bar.formatter = mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     bar.update_ticks()
-    bar.ax.tick_params(labelsize=8, length=2.5, width=0.6, color=LINE)
-    bar.set_label("coefficient", fontsize=9)
+    bar.ax.tick_params(labelsize=look.small, length=2.5, width=0.6, color=LINE)
+    bar.set_label("coefficient (white: exactly 0)" if length > 1.8 else "coefficient", fontsize=look.text)
 
 
-def _ramp(strength: NDArray[np.float64], stops: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ramp(strength: NDArray[np.float64], ramp: Ramp) -> NDArray[np.float64]:
+    stops = np.array(ramp) / 255  # (4, 3)
     return np.stack([np.interp(strength, _STOPS, channel) for channel in stops.T], axis=-1)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
-from wordforest.figures._matplotlib import new_figure
+from wordforest.figures._matplotlib import drawing, new_figure
 from wordforest.figures.colors import LINE, add_color_bar, rgb, symmetric_limit
-from wordforest.figures.words import drawable
+from wordforest.figures.look import SCREEN, Look
+from wordforest.figures.words import drawable, shortened
 from wordforest.vectors import Vectors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MAX_LABELS = 80  # of dimensions, beside each other, in letters of 7 points
+_CELL = 0.175, 0.22  # inches, width and height, where there is room
+_MARGIN = 2.0  # inches left and right of the cells: words, colour bar
 _UPRIGHT = 12  # dimensions up to which their numbers fit without being turned
-_MAX_WIDTH = 18.0  # inches
+_PITCH = 1.1  # heights of a letter from one turned number to the next
+_LOWEST = 1.5  # inches of the figure, for the name of the colour bar
+_LINED = 0.08  # inches, width of a column from which lines part the columns
+_GRID = "#b4b4b4"  # not white: white is for zeros
 
 
-def heatmap(vectors: Vectors, words: Sequence[str], *, title: str | None = None, limit: float | None = None) -> Figure:
+def heatmap(
+    vectors: Vectors, words: Sequence[str], *, title: str = "", limit: float | None = None, look: Look = SCREEN
+) -> Figure:
     """Return a figure with a row per word and a column per dimension.
 
     Red is negative, blue positive, darker more extreme, white exactly zero. Columns run from the most
@@ -32,20 +39,36 @@ def heatmap(vectors: Vectors, words: Sequence[str], *, title: str | None = None,
     a vector are left out (see present_words). ``limit`` ends the colour scale, by default at the largest
     absolute coefficient shown; give the same one to several figures to compare them.
     """
-    shown = drawable(vectors, words)
-    A = np.stack([vectors[word] for word in shown]).astype(np.float64)  # (n, M)
-    order = column_order(A)
-    end = symmetric_limit(A) if limit is None else limit
+    return heatmap_blocks(vectors, {title: words}, limit=limit, look=look)
+
+
+def heatmap_blocks(
+    vectors: Vectors, blocks: Mapping[str, Sequence[str]], *, limit: float | None = None, look: Look = SCREEN
+) -> Figure:
+    """Return one heatmap above the other, a block of words each, by title, with one scale of colours.
+
+    Each block has its own order of dimensions, as in the paper: animals and countries agree in different ones.
+    """
+    shown = {title: drawable(vectors, words) for title, words in blocks.items()}
+    if not shown:
+        raise InputError("expected at least one block of words, but none came. Name some words.")
+    codes = {t: np.stack([vectors[w] for w in words]).astype(np.float64) for t, words in shown.items()}  # (n, M) each
+    largest = symmetric_limit(np.concatenate(list(codes.values())))
+    end = largest if limit is None else limit
     if not end > 0:
         raise InputError(f"limit = {limit}, but the colour scale must end above zero. Leave it out.")
-    n, M = A.shape
-    figure = new_figure(min(_MAX_WIDTH, max(4.0, 2.2 + 0.15 * M)), 1.1 + 0.22 * n)
-    axes = figure.add_subplot()
-    axes.imshow(rgb(A[:, order], end), aspect="auto", interpolation="nearest")
-    _label(axes, shown, order)
-    if title:
-        axes.set_title(title, fontsize=11, loc="left")
-    add_color_bar(figure, axes, end, clipped=symmetric_limit(A) > end)
+    width, height = look.size or _size(codes, look)
+    with drawing():
+        figure = new_figure(width, height)
+        rows = [len(A) for A in codes.values()]
+        panels = figure.subplots(len(codes), 1, squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
+        for axes, (title, A) in zip(panels, codes.items(), strict=True):
+            order = column_order(A)
+            axes.imshow(rgb(A[:, order], end, look.palette), aspect="auto", interpolation="nearest")
+            _label(axes, shown[title], order, width - _MARGIN, look)
+            _rule(axes, A.shape, (width - _MARGIN) / A.shape[1])
+            axes.set_title(shortened(title), fontsize=look.text + 1, loc="left")
+        add_color_bar(figure, list(panels), end, look, clipped=largest > end)
     return figure
 
 
@@ -54,16 +77,32 @@ def column_order(A: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.argsort(A.mean(axis=0), kind="stable")
 
 
-def _label(axes: Axes, words: Sequence[str], order: NDArray[np.intp]) -> None:
-    step = math.ceil(len(order) / _MAX_LABELS)
-    columns = np.arange(0, len(order), step)
-    axes.set_xticks(columns, labels=[str(order[column]) for column in columns], fontsize=7)
-    axes.tick_params(axis="x", rotation=90 if len(order) > _UPRIGHT else 0)
-    axes.set_yticks(np.arange(len(words)), labels=words, fontsize=9)
-    which = "" if step == 1 else f", one in {step} labelled"
-    axes.set_xlabel(f"dimension, by mean coefficient{which}", fontsize=9)
+def _size(codes: Mapping[str, NDArray[np.float64]], look: Look) -> tuple[float, float]:
+    M = next(iter(codes.values())).shape[1]
+    rows = sum(len(A) for A in codes.values())
+    scale = look.text / SCREEN.text
+    around = sum(0.65 + 0.25 * bool(title) for title in codes) * scale  # title, numbers and their name
+    return min(look.width, max(4.0, _MARGIN + _CELL[0] * M)), max(_LOWEST, around + 0.15 + _CELL[1] * scale * rows)
+
+
+def _label(axes: Axes, words: Sequence[str], order: NDArray[np.intp], width: float, look: Look) -> None:
+    M = len(order)
+    step = math.ceil(M * _PITCH * look.small / (72 * max(width, 0.5)))  # as many numbers as can be read
+    columns = np.arange(0, M, step)
+    axes.set_xticks(columns, labels=[str(order[column]) for column in columns], fontsize=look.small)
+    axes.tick_params(axis="x", rotation=90 if M > _UPRIGHT else 0)
+    axes.set_yticks(np.arange(len(words)), labels=[shortened(word) for word in words], fontsize=look.text)
+    which = "" if step == 1 else f" (one in {step} numbered)"
+    axes.set_xlabel(f"dimension{which}, from most negative to most positive mean", fontsize=look.text)
     axes.tick_params(length=0, pad=3)
-    axes.set_yticks(np.arange(0.5, len(words) - 1), minor=True)
-    axes.grid(which="minor", axis="y", color="white", linewidth=1.2)
+
+
+def _rule(axes: Axes, shape: tuple[int, ...], column: float) -> None:
+    """Draw lines between rows, and between columns that are wide enough, so that a white cell is seen as a cell."""
+    axes.set_yticks(np.arange(0.5, shape[0] - 1), minor=True)
+    axes.grid(which="minor", axis="y", color=_GRID, linewidth=0.5)
+    if column >= _LINED:
+        axes.set_xticks(np.arange(0.5, shape[1] - 1), minor=True)
+        axes.grid(which="minor", axis="x", color=_GRID, linewidth=0.35)
     axes.tick_params(which="minor", length=0)
     axes.spines[:].set(color=LINE, linewidth=0.6)

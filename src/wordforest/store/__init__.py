@@ -14,9 +14,11 @@ from wordforest.store.counts import is_counts_folder, load_counts, save_counts
 from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
 from wordforest.store.formats import read_vectors, vector_files, write_vectors
 from wordforest.store.run import Run, is_run_folder, load_run, prepare_folder, remove_results, save_run
+from wordforest.store.spool import arrays_in
 
 __all__ = [
     "Run",
+    "arrays_in",
     "begin_checkpoint",
     "checkpoint_settings",
     "counts_checkpoint",

@@ -37,13 +37,18 @@ def save_counts(
     write_csr(folder / "counts.safetensors", matrix)
 
 
-def load_counts(folder: Path) -> tuple[tuple[str, ...], NDArray[np.int64], AnyCSR, dict[str, Any]]:
-    """Return words, their counts (V,), window counts (V, C) and settings."""
+def load_counts(
+    folder: Path, *, mapped: bool = False
+) -> tuple[tuple[str, ...], NDArray[np.int64], AnyCSR, dict[str, Any]]:
+    """Return words, their counts (V,), window counts (V, C) and settings.
+
+    ``mapped`` leaves the window counts in their file: for counts larger than memory.
+    """
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a counts folder. Make one with: wordforest count CORPUS --out DIR")
     config = read_json(folder / "config.json")
     words, counts = read_vocab(folder / "vocab.tsv")
-    matrix = read_csr(folder / "counts.safetensors", ("int32", "int64"))
+    matrix = read_csr(folder / "counts.safetensors", ("int32", "int64"), mapped=mapped)
     _check_sizes(folder, len(words), len(counts), matrix)
     return words, counts, matrix, config
 

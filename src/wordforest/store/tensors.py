@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,6 +18,8 @@ Tensors: TypeAlias = dict[str, NDArray[Any]]
 AnyCSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 
 _CSR_NAMES = ("data", "indices", "indptr", "shape")
+_SLICE = 1 << 20
+_DTYPES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # that are mapped
 
 
 def write_tensors(path: Path, tensors: Tensors, metadata: dict[str, str] | None = None) -> None:
@@ -43,16 +46,38 @@ def read_tensors(path: Path, names: Sequence[str]) -> Tensors:
         raise InputError(f"{path}: the file is missing. Choose a complete folder, or make this one again.")
     try:
         with safe_open(path, framework="numpy") as file:
-            found = set(file.keys())
-            missing = [name for name in names if name not in found]
-            if missing:
-                raise InputError(
-                    f"{path}: expected the tensors {', '.join(names)}, but {', '.join(missing)} is missing. "
-                    "Make the folder again."
-                )
+            _check_named(path, names, file.keys())
             return {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a usable safetensors file ({error}). Make the folder again.") from error
+
+
+def map_tensors(path: Path, names: Sequence[str]) -> Tensors:
+    """Return the named arrays of a file as read-only windows into it, so that they may be larger than memory."""
+    read_tensors(path, [])  # checks the header against the file
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    _check_named(path, names, header)
+    arrays = {}
+    for name in names:
+        dtype, (begin, end) = header[name]["dtype"], header[name]["data_offsets"]
+        if dtype not in _DTYPES:
+            raise InputError(f"{path}: {name} is of type {dtype}, but only {', '.join(_DTYPES)} can be mapped.")
+        flat: NDArray[Any] = np.empty(0, _DTYPES[dtype])
+        if end > begin:
+            flat = np.asarray(np.memmap(path, _DTYPES[dtype], "r", 8 + length + begin, (end - begin) // flat.itemsize))
+        arrays[name] = flat.reshape(header[name]["shape"])
+    return arrays
+
+
+def _check_named(path: Path, names: Sequence[str], found: Iterable[str]) -> None:
+    missing = sorted({*names} - {*found}, key=names.index)
+    if missing:
+        raise InputError(
+            f"{path}: expected the tensors {', '.join(names)}, but {', '.join(missing)} is missing. "
+            "Make the folder again."
+        )
 
 
 def write_csr(path: Path, matrix: AnyCSR) -> None:
@@ -69,9 +94,12 @@ def write_csr(path: Path, matrix: AnyCSR) -> None:
     write_tensors(path, tensors)
 
 
-def read_csr(path: Path, dtypes: Sequence[str]) -> AnyCSR:
-    """Return the CSR matrix of a file, its values of one of ``dtypes``, after checking that it is one."""
-    tensors = read_tensors(path, _CSR_NAMES)
+def read_csr(path: Path, dtypes: Sequence[str], *, mapped: bool = False) -> AnyCSR:
+    """Return the CSR matrix of a file, its values of one of ``dtypes``, after checking that it is one.
+
+    ``mapped`` leaves values and indices in the file, read-only: they take no memory that the system cannot take back.
+    """
+    tensors = map_tensors(path, _CSR_NAMES) if mapped else read_tensors(path, _CSR_NAMES)
     allowed = {"data": dtypes, "indices": ("int32",), "indptr": ("int64",), "shape": ("int64",)}
     for name, array in tensors.items():
         if array.ndim != 1 or array.dtype.name not in allowed[name]:
@@ -83,11 +111,10 @@ def read_csr(path: Path, dtypes: Sequence[str]) -> AnyCSR:
     if problem:
         raise InputError(f"{path}: {problem}. Make the folder again.")
     rows, columns = map(int, tensors["shape"])
-    parts = (tensors["data"], tensors["indices"], _narrow(tensors["indptr"]))
-    matrix: AnyCSR = sparse.csr_array(parts, shape=(rows, columns))
-    if not matrix.has_canonical_format:
-        raise InputError(f"{path}: the indices of a row must ascend without repeats. Make the folder again.")
-    return matrix
+    matrix: AnyCSR = sparse.csr_array((rows, columns), dtype=tensors["data"].dtype)
+    matrix.data, matrix.indices, matrix.indptr = tensors["data"], tensors["indices"], _narrow(tensors["indptr"])
+    matrix.has_canonical_format = True
+    return matrix if mapped else sparse.csr_array(matrix)  # which gives indices and indptr one type
 
 
 def _csr_problem(
@@ -103,7 +130,17 @@ def _csr_problem(
         return f"indptr ends at {indptr[-1]}, but there are {len(data)} values and {len(indices)} indices"
     if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
         return f"indices run from {indices.min()} to {indices.max()}, but must lie in 0 to {shape[1] - 1}"
-    return None
+    return None if _ascending(indices, indptr) else "the indices of a row must ascend without repeats"
+
+
+def _ascending(indices: NDArray[np.int32], indptr: NDArray[np.int64]) -> bool:
+    """Return whether indices fall, or stay, at the starts of rows alone; looks at a slice at a time."""
+    for start in range(0, len(indices), _SLICE):
+        part = indices[start : start + _SLICE + 1]
+        falls = np.flatnonzero(part[1:] <= part[:-1]) + (start + 1)
+        if not np.array_equal(indptr[np.searchsorted(indptr, falls)], falls):
+            return False
+    return True
 
 
 def _narrow(indptr: NDArray[np.int64]) -> NDArray[Any]:

@@ -50,7 +50,7 @@ class Tree(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """``by_mass``: scale visits by their mass; ``lazy``: visits of a word per prox; ``limit``: of a sane residual."""
+    """``by_mass``: scale visits by their mass; ``lazy``: visits per prox, in a block; ``limit``: of a sane residual."""
 
     by_mass: bool
     lazy: int
@@ -76,8 +76,9 @@ def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree,
     one = np.float32(1)
     _, leaf, weights, first, parent, levels = tree
     energy, factor = np.empty(len(weights), dtype=A.dtype), np.empty(len(weights), dtype=A.dtype)
-    pending = np.zeros(len(A) if lazy > 1 else 0, dtype=A.dtype)
-    counts = np.zeros(len(pending), dtype=np.int32)
+    first_word, end = _span(entries) if lazy > 1 and len(entries) else (0, 0)
+    pending = np.zeros(end - first_word, dtype=A.dtype)  # thresholds that wait for a prox, of the words of the block
+    counts = np.zeros(end - first_word, dtype=np.int32)
     for k in order:
         entry = entries[k]
         v, c = entry.word, entry.context
@@ -100,16 +101,26 @@ def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree,
             _move(D, c, A, v, keep, gain, pace * error)
         threshold = np.float32(0.5) * pace * word_rates[v, 1]
         if lazy > 1:
-            pending[v] += threshold
-            counts[v] += 1
-            if counts[v] < lazy:
+            u = v - first_word
+            pending[u] += threshold
+            counts[u] += 1
+            if counts[u] < lazy:
                 continue
-            threshold, pending[v], counts[v] = pending[v], 0, 0
+            threshold, pending[u], counts[u] = pending[u], 0, 0
         prox_row(A, v, threshold, leaf, weights, first, parent, levels, energy, factor)
-    for v in range(len(pending)):
-        if counts[v] > 0:
-            prox_row(A, v, pending[v], leaf, weights, first, parent, levels, energy, factor)
+    for u in range(len(pending)):
+        if counts[u] > 0:
+            prox_row(A, first_word + u, pending[u], leaf, weights, first, parent, levels, energy, factor)
     return True
+
+
+@part_of_kernel
+def _span(entries: Array) -> tuple[int, int]:
+    """Return the first word of a block and the one behind its last."""
+    low, high = entries[0].word, entries[0].word
+    for k in range(len(entries)):
+        low, high = min(low, entries[k].word), max(high, entries[k].word)
+    return low, high + 1
 
 
 @part_of_kernel
@@ -158,15 +169,17 @@ def _square(A: Array, v: int, start: int, end: int) -> Scalar:
 
 
 @kernel
-def weighted_squares(entries: Array, A: Array, D: Array) -> float:
-    """Return ``sum mass (keep p^2 - 2 value p)`` over entries, float64, with p = d.a."""
+def weighted_squares(part: tuple[Index, Index, Array, Array], zeros: float, A: Array, D: Array) -> float:
+    """Return ``sum w (x - p)^2 - W p^2`` over pairs (word, context, x, w), float64, with p = d.a."""
+    words, contexts, values, weights = part
     total = 0.0
-    for k in range(len(entries)):
-        entry = entries[k]
+    for k in range(len(words)):
+        v, c = words[k], contexts[k]
         p = 0.0
         for i in range(A.shape[1]):
-            p += np.float64(A[entry.word, i]) * np.float64(D[entry.context, i])
-        total += np.float64(entry.mass) * (np.float64(entry.keep) * p * p - 2 * np.float64(entry.value) * p)
+            p += np.float64(A[v, i]) * np.float64(D[c, i])
+        error = np.float64(values[k]) - p
+        total += np.float64(weights[k]) * error * error - zeros * p * p
     return total
 
 

@@ -71,15 +71,17 @@ def add_times_codes(X: Any, rows: Array, A: Array, contexts: tuple[int, int], ou
     out[first:last] += (X[rows].T @ A)[first:last]
 
 
-def sweep(D: Array, AA: Array, XA: Array) -> Array:
+def sweep(D: Array, AA: Array, XA: Array, *, nonnegative: bool = False) -> Array:
     """One pass of block coordinate descent over the atoms: Algorithm 2 of Mairal et al. (2010).
 
     Atom j becomes the minimiser of ``|X - A D'|^2`` over the unit ball with all other atoms fixed; an atom that no
-    word uses stays as it is.
+    word uses stays as it is. ``nonnegative`` keeps to the part of the ball without negative values: there the minimiser
+    is the projection of the free one, and negatives are cut before the length is.
     """
     D = D.copy()
     for j in range(D.shape[1]):
         if AA[j, j] > 0:
             u = D[:, j] + (XA[:, j] - D @ AA[:, j]) / AA[j, j]  # (C,)
+            u = np.maximum(u, 0) if nonnegative else u
             D[:, j] = u / max(1.0, float(np.linalg.norm(u)))
     return D

@@ -1,0 +1,78 @@
+"""How much nodes repeat each other, and how many words use them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wordforest.evaluation.bootstrap import generator, interval, resampled_accuracy
+from wordforest.evaluation.meaning.cooccurrence import Array
+from wordforest.evaluation.meaning.means import TASK, by_depth, mean_score
+from wordforest.evaluation.meaning.tops import TopWords, node_density, used_by_word
+from wordforest.evaluation.score import Score
+from wordforest.vectors import Vectors
+
+
+def overlaps(tops: TopWords) -> Array:
+    """Return the share of top words that two nodes have in common, |i and j| / min(|i|, |j|), (M, M).
+
+    The diagonal and the rows and columns of empty nodes are nan.
+    """
+    common = (tops.membership.T @ tops.membership).toarray()
+    sizes = np.diag(common)
+    smaller = np.minimum.outer(sizes, sizes)
+    shares = np.divide(common, smaller, out=np.full(common.shape, np.nan), where=smaller > 0)
+    np.fill_diagonal(shares, np.nan)
+    return np.asarray(shares)
+
+
+def uniqueness(tops: TopWords) -> Array:
+    """Return the mean of 1 / (nodes that share the word) over the top words of every node, (M,); nan if empty.
+
+    Over nodes of n words each its mean is the share of unique words, different words / places in all lists.
+    """
+    nodes_of_word = np.asarray(tops.membership.sum(axis=1), dtype=np.float64)  # (U,), at least 1
+    sizes = np.asarray(tops.membership.sum(axis=0), dtype=np.float64)  # (M,)
+    sums = tops.membership.T @ (1.0 / nodes_of_word)
+    return np.asarray(np.divide(sums, sizes, out=np.full(len(tops), np.nan), where=sizes > 0))
+
+
+def distinct_scores(tops: TopWords, *, seed: int = 0) -> list[Score]:
+    """Return the mean overlap of two nodes' top words and the share of unique words, with intervals over nodes."""
+    shared = overlaps(tops)
+    known = ~np.isnan(shared)
+    n = known.sum(axis=1)
+    means = np.divide(np.where(known, shared, 0).sum(axis=1), n, out=np.full(len(n), np.nan), where=n > 0)
+    return [
+        mean_score("overlap of nodes", "share", means, seed=seed),
+        mean_score("unique words", "share", uniqueness(tops), seed=seed),
+    ]
+
+
+def use_scores(vectors: Vectors, tops: TopWords, *, seed: int = 0) -> list[Score]:
+    """Return, overall and by depth: judged nodes, words that use a node of that depth, share of words per node.
+
+    ``judged nodes`` have enough top words among the candidates; ``n_scored`` of them are judged, of ``n_total``.
+    ``coverage`` and ``density`` are over all words of the vectors, not over the candidates alone.
+    """
+    density = node_density(vectors)
+    judged = np.zeros(len(tops))
+    judged[tops.judged] = 1.0
+    levels = [("", np.arange(len(tops)))]
+    if len(tops.depths) > 1:
+        levels += [(by_depth("", depth), tops.at(depth)) for depth in tops.depths]
+    scores = []
+    for suffix, nodes in levels:
+        n_judged = int(judged[nodes].sum())
+        scores += [
+            Score(TASK, f"judged nodes{suffix}", "share", n_judged / len(nodes), n_judged, len(nodes)),
+            _coverage(f"coverage{suffix}", used_by_word(vectors, nodes) > 0, seed),
+            mean_score(f"density{suffix}", "share", density[nodes], seed=seed),
+        ]
+    return scores
+
+
+def _coverage(name: str, used: np.ndarray[tuple[int], np.dtype[np.bool_]], seed: int) -> Score:
+    if not len(used):
+        return Score(TASK, name, "share", float("nan"), 0, 0)
+    many = resampled_accuracy(used.astype(np.float64), generator(seed, TASK, name), 1000) / 100
+    return Score(TASK, name, "share", float(used.mean()), len(used), len(used), *interval(many))

@@ -1,0 +1,72 @@
+"""Means over nodes with 95 % intervals: nodes, or whole trees where nodes of a tree are no independent draws."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.evaluation.bootstrap import N_RESAMPLES, generator, interval
+from wordforest.evaluation.meaning.cooccurrence import Array
+from wordforest.evaluation.score import Score
+
+TASK = "meaning"
+
+
+def mean_score(
+    name: str, metric: str, values: Array, *, groups: NDArray[np.int64] | None = None, seed: int = 0
+) -> Score:
+    """Return the mean of n values, nan left out, with its interval; accuracies in [0, 1] become percentages.
+
+    The interval comes from resamples of the values or, with ``groups`` (n,), of whole groups of them.
+    """
+    scale = 100.0 if metric == "accuracy" else 1.0
+    valued = ~np.isnan(values)
+    kept = scale * values[valued]
+    if not len(kept):
+        return Score(TASK, name, metric, math.nan, 0, len(values))
+    many = resampled_means(name, kept, None if groups is None else groups[valued], seed)
+    return Score(TASK, name, metric, float(kept.mean()), len(kept), len(values), *interval(many))
+
+
+def resampled_means(name: str, values: Array, groups: NDArray[np.int64] | None = None, seed: int = 0) -> Array:
+    """Return the means of resamples, (n,) or (n, k) values -> (n_resamples,) or (n_resamples, k).
+
+    Columns are drawn together, so that what is made of them (a difference, a ratio) keeps what they share. The
+    stream depends on the seed and the name alone. A single group has no spread to learn from: nan.
+    """
+    rng = generator(seed, TASK, name)
+    inverse = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_groups = int(inverse.max(initial=-1)) + 1
+    if n_groups < 2:
+        return np.full((N_RESAMPLES, *values.shape[1:]), np.nan)
+    sizes = np.bincount(inverse, minlength=n_groups).astype(np.float64)  # (G,)
+    sums = np.zeros((n_groups, *values.shape[1:]))
+    np.add.at(sums, inverse, values)  # (G,) or (G, k)
+    drawn = rng.integers(0, n_groups, size=(N_RESAMPLES, n_groups))  # (B, G)
+    n = sizes[drawn].sum(axis=1)
+    return np.asarray(sums[drawn].sum(axis=1) / (n if values.ndim == 1 else n[:, None]), dtype=np.float64)
+
+
+def difference(name: str, metric: str, first: Array, second: Array, *, seed: int = 0) -> Score:
+    """Return the mean of ``first`` minus that of ``second``, nan left out, with its interval.
+
+    The nodes of two models are different things, so each side is resampled by itself.
+    """
+    scale = 100.0 if metric == "accuracy" else 1.0
+    one, other = (scale * values[~np.isnan(values)] for values in (first, second))
+    n_total = len(first) + len(second)
+    if not len(one) or not len(other):
+        return Score(TASK, name, metric, math.nan, 0, n_total)
+    many = resampled_means(f"{name}\0first", one, seed=seed) - resampled_means(f"{name}\0second", other, seed=seed)
+    return Score(TASK, name, metric, float(one.mean() - other.mean()), len(one) + len(other), n_total, *interval(many))
+
+
+def by_depth(name: str, depth: int) -> str:
+    """Return the name of a set at one depth.
+
+    >>> by_depth("coherence", 0)
+    'coherence depth 0'
+    """
+    return f"{name} depth {depth}"

@@ -1,0 +1,99 @@
+"""Do other seeds find the same nodes? Nodes of two runs are matched one to one by what words use them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from wordforest.errors import InputError
+from wordforest.evaluation.meaning.cooccurrence import Array, Places
+from wordforest.evaluation.meaning.means import mean_score
+from wordforest.evaluation.meaning.tops import top_words
+from wordforest.evaluation.score import Score
+from wordforest.vectors import Vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Node ``first[i]`` of one run and node ``second[i]`` of another belong together, (m,) each, m = min(M1, M2).
+
+    ``cosine`` (m,) is that of their columns over the common words, without its sign where vectors have signs.
+    ``overlap`` (m,) is the share of top words they have in common. ``parents`` (m,) is 1 where their parents are
+    matched to each other too, 0 where not, nan where the first is a root.
+    """
+
+    first: Places
+    second: Places
+    cosine: Array
+    overlap: Array
+    parents: Array
+
+
+def match_nodes(first: Vectors, second: Vectors, *, candidates: Sequence[str] | None = None, n: int = 10) -> Match:
+    """Return the one-to-one match of nodes with the largest sum of cosines (Hungarian method).
+
+    Columns are compared over the words both know; top words are the n strongest of ``candidates``, without which
+    they are the strongest of the common words. A node that no word uses has cosine 0 with all. A node of one depth
+    may match one of another: that its parent then does not is what ``parents`` tells.
+    """
+    common = [word for word in first.words if word in second]
+    if not common:
+        raise InputError("the two runs have no word in common. Compare runs over the same text.")
+    A, B = (_unit_columns(vectors, common) for vectors in (first, second))
+    cosine = (A.T @ B).toarray()  # (M1, M2)
+    if A.data.min(initial=0) < 0 or B.data.min(initial=0) < 0:
+        cosine = np.abs(cosine)  # the sign of a signed node is arbitrary
+    i, j = linear_sum_assignment(cosine, maximize=True)
+    tops = [top_words(vectors, common if candidates is None else candidates, n) for vectors in (first, second)]
+    overlap = [_overlap(tops[0].places[a], tops[1].places[b]) for a, b in zip(i, j, strict=True)]
+    partner = np.full(first.n_dimensions, -1)
+    partner[i] = j
+    above, theirs = tops[0].forest.parent[i], tops[1].forest.parent[j]
+    together = (theirs >= 0) & (partner[above] == theirs)
+    parents = np.where(above >= 0, together.astype(np.float64), np.nan)
+    places = (i.astype(np.int64), j.astype(np.int64))
+    return Match(*places, np.asarray(cosine[i, j], dtype=np.float64), np.array(overlap), parents)
+
+
+def stability_scores(
+    runs: Sequence[Vectors], *, candidates: Sequence[str] | None = None, n: int = 10, seed: int = 0
+) -> list[Score]:
+    """Return cosine, overlap of top words and matching parents of matched nodes, means over all pairs of runs.
+
+    Intervals come from resamples of the nodes of the first run of each pair, drawn with all its matches.
+    """
+    if len(runs) < 2:
+        raise InputError(f"{len(runs)} run came, but stability needs at least 2: learn again with another seed.")
+    matches = [match_nodes(a, b, candidates=candidates, n=n) for a, b in combinations(runs, 2)]
+    pairs = list(combinations(range(len(runs)), 2))
+    groups = np.concatenate([a * 10**6 + m.first for (a, _), m in zip(pairs, matches, strict=True)])
+    named = (("stability", "cosine"), ("stability of top words", "share"), ("stability of parents", "share"))
+    values = (
+        np.concatenate([m.cosine for m in matches]),
+        np.concatenate([m.overlap for m in matches]),
+        np.concatenate([m.parents for m in matches]),
+    )
+    has_parents = ~np.isnan(values[2])
+    scores = [mean_score(*name, v, groups=groups, seed=seed) for name, v in zip(named[:2], values[:2], strict=True)]
+    if has_parents.any():
+        scores.append(mean_score(*named[2], values[2][has_parents], groups=groups[has_parents], seed=seed))
+    return scores
+
+
+def _unit_columns(vectors: Vectors, words: Sequence[str]) -> sparse.csc_array:
+    """Return the columns over some words divided by their norms, (K, M) float64; zeros stay zero."""
+    rows = np.array([vectors.index(word) for word in words], dtype=np.int64)
+    columns = sparse.csc_array(vectors.matrix[rows], dtype=np.float64)
+    size = np.sqrt(np.asarray(columns.multiply(columns).sum(axis=0), dtype=np.float64))
+    scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    return sparse.csc_array(columns @ sparse.diags_array(scale))
+
+
+def _overlap(a: Places, b: Places) -> float:
+    """Return |a and b| / max(|a|, |b|); 0 where both are empty."""
+    return len(np.intersect1d(a, b)) / max(len(a), len(b), 1)

@@ -1,0 +1,54 @@
+"""Codes as features for other programs: a sparse matrix and a name for each of its columns."""
+
+from __future__ import annotations
+
+import re
+
+from scipy import sparse
+
+from wordforest.reading.codes import forest_of
+from wordforest.reading.labels import Labels, given_or_made
+from wordforest.reading.outline import one_line
+from wordforest.vectors import CSR, Vectors
+
+_NOT_A_NAME = re.compile(r"\W+")
+_K = 5
+
+
+def as_features(vectors: Vectors, *, labels: Labels | None = None) -> tuple[CSR, list[str]]:
+    """Return the codes as CSR (V, M) and a name for each column, see feature_names. The matrix may be written to."""
+    return sparse.csr_array(vectors.matrix, copy=True), feature_names(vectors, labels=labels)
+
+
+def feature_names(vectors: Vectors, *, labels: Labels | None = None) -> list[str]:
+    """Return a name for every node: the number of its tree, then the first label word of each node from the root down.
+
+    Such as ``12.sport.baseball.pitcher``. Names hold letters and digits of any script, underscores and dots, and are
+    unique: a name that would come twice ends in the number of its node. A node without a label is called by its number.
+    """
+    forest = forest_of(vectors)
+    words = [label[0] if label else "" for label in given_or_made(vectors, labels, _K)]
+    names: list[str] = []
+    taken: set[str] = set()
+    tree = -1
+    for node, parent in enumerate(forest.parent.tolist()):
+        tree += parent < 0
+        part = _NOT_A_NAME.sub("_", words[node]).strip("_") or f"node{node}"
+        name = f"{names[parent] if parent >= 0 else tree}.{part}"
+        while name in taken:
+            name += f"_{node}"
+        names.append(name)
+        taken.add(name)
+    return names
+
+
+def names_as_tsv(vectors: Vectors, *, labels: Labels | None = None) -> str:
+    """Return a table of the columns: node, name, parent, depth, and the label's words with spaces between."""
+    forest = forest_of(vectors)
+    made = given_or_made(vectors, labels, _K)
+    names = feature_names(vectors, labels=made)
+    rows = ["node\tname\tparent\tdepth\tlabel"]
+    for node, (name, label) in enumerate(zip(names, made, strict=True)):
+        place = f"{forest.parent[node]}\t{forest.depth[node]}"
+        rows.append(f"{node}\t{name}\t{place}\t{' '.join(one_line(word) for word in label)}")
+    return "\n".join(rows) + "\n"

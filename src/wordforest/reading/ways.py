@@ -1,0 +1,223 @@
+"""The way of a word through the forest, where words meet, and the words of a subtree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.coder.forest import Forest
+from wordforest.errors import InputError
+from wordforest.reading.codes import Codes, Rows, check_k, check_node, forest_of, largest
+from wordforest.reading.labels import Label, Labels, given_or_made
+from wordforest.reading.outline import NO_WORDS, one_line
+from wordforest.vectors import Vectors
+
+_PARTINGS = 3  # shown to a reader; an object has all
+
+
+@dataclass(frozen=True)
+class Step:
+    """A node on the way of a word: its coefficient, and shares of the word's squared length.
+
+    ``share`` is that of the node alone, ``within`` that of its group: the node and its descendants.
+    """
+
+    node: int
+    depth: int
+    label: Label
+    value: float
+    share: float
+    within: float
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a word uses of one tree, in preorder: nodes that are not zero, and those between them and the root."""
+
+    tree: int
+    share: float
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Ways:
+    """All trees that a word uses, the one with the largest share of its squared length first."""
+
+    word: str
+    length: float
+    trees: tuple[Way, ...]
+
+
+@dataclass(frozen=True)
+class Common:
+    """A node where words meet, with the share of each word's squared length in the group of the node."""
+
+    node: int
+    depth: int
+    label: Label
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A word of a subtree: its length there, the share of its squared length, and the node where it is strongest."""
+
+    word: str
+    length: float
+    share: float
+    node: int
+
+
+def ways(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None = None) -> Ways:
+    """Return the way of a word through the trees that it uses. An unknown word raises UnknownWordError."""
+    a = vectors[word].astype(np.float64)  # (M,)
+    named = given_or_made(vectors, labels, k)
+    forest = forest_of(vectors)
+    shares, length = _shares(a)
+    within = _within(forest, shares)
+    found = []
+    for tree, root in enumerate(forest.roots.tolist()):
+        steps = tuple(
+            Step(i, int(forest.depth[i]), named[i], float(a[i]), float(shares[i]), float(within[i]))
+            for i in _used_and_between(forest, root, a)
+        )
+        if steps:
+            found.append(Way(tree, steps[0].within, steps))
+    return Ways(word, length, tuple(sorted(found, key=lambda way: -way.share)))
+
+
+def common_nodes(
+    vectors: Vectors, words: Sequence[str], *, k: int = 3, labels: Labels | None = None, least: float = 0.01
+) -> tuple[Common, ...]:
+    """Return where words part: the deepest node of each branch in which all of them still meet.
+
+    They meet in a node if each has at least ``least`` of its squared length in the node's group and their values at
+    the node itself have no opposite signs. The node where they have most in common comes first: the largest share of
+    the word that has least there. Nothing is returned for words that meet nowhere.
+    """
+    if len(words) < 2:
+        raise InputError(f"expected two words or more, but {len(words)} came. Name the words that should be compared.")
+    rows = [vectors[word].astype(np.float64) for word in words]
+    named = given_or_made(vectors, labels, k)
+    forest = forest_of(vectors)
+    a = np.array(rows)  # (words, M)
+    within = np.array([_within(forest, _shares(row)[0]) for row in rows])  # (words, M)
+    fewest = within.min(axis=0)  # (M,)
+    meet = (fewest > 0) & (fewest >= least) & (a.max(axis=0) * a.min(axis=0) >= 0)
+    found = [
+        Common(node, int(forest.depth[node]), named[node], tuple(float(share) for share in within[:, node]))
+        for node in np.flatnonzero(meet).tolist()
+        if not meet[node + 1 : forest.end[node]].any()
+    ]
+    return tuple(sorted(found, key=lambda common: -min(common.shares)))
+
+
+def subtree_words(vectors: Vectors, node: int, k: int = 20) -> list[Member]:
+    """Return the k words of largest length |a_vg| in the group g of a node: itself and its descendants.
+
+    Each comes with the node of the group where its value is largest, of equals the deepest. Words that use nothing
+    of the group are left out.
+    """
+    check_k(k)
+    codes = Codes(vectors)
+    check_node(codes.forest, node)
+    rows = _rows_using(codes, node)
+    group = codes.group(node, rows)  # (g, n)
+    length = np.sqrt(np.einsum("gn,gn->n", group, group))
+    share = (length / codes.length[rows]) ** 2
+    depth = codes.forest.depth[node : codes.forest.end[node]]
+    return [
+        Member(vectors.words[rows[i]], float(length[i]), float(share[i]), node + _strongest(group[:, i], depth))
+        for i in largest(length, k)
+    ]
+
+
+def ways_as_text(found: Sequence[Ways], common: Sequence[Common] = (), *, trees: int = 3, least: float = 0.005) -> str:
+    """Return the strongest trees of every word as indented lines, then where the words part.
+
+    Behind each node stand its share of the word's squared length and its coefficient. Branches that hold less than
+    ``least`` of the squared length are left out.
+    """
+    rows: list[str] = []
+    for one in found:
+        rows.append(one_line(one.word) if one.trees else f"{one_line(one.word)}: uses no node")
+        shown = [way for way in one.trees[:trees] if way.share >= least]
+        rows += [row for way in shown for row in _way_as_rows(way, least)]
+        if rest := one.trees[len(shown) :]:
+            count = f"{len(rest)} more tree{'s' if len(rest) > 1 else ''}"
+            rows.append(f"  {count}, {sum(way.share for way in rest):.1%}")
+    if len(found) > 1:
+        rows += _parting_as_rows([one.word for one in found], common)
+    return "".join(row + "\n" for row in rows)
+
+
+def ways_as_object(found: Sequence[Ways], common: Sequence[Common] = ()) -> dict[str, Any]:
+    """Return ways and common nodes ready for JSON."""
+    return {"words": [asdict(one) for one in found], "common": [asdict(one) for one in common]}
+
+
+def subtree_as_text(members: Sequence[Member], labels: Labels) -> str:
+    """Return a line for each word of a subtree: the share of it that lies there, and its strongest node."""
+    words = [one_line(member.word) for member in members]
+    width = max(map(len, words), default=0)
+    rows = [
+        f"{word:<{width}}  {member.share:>6.1%}  {member.node} {_label_text(labels[member.node])}"
+        for word, member in zip(words, members, strict=True)
+    ]
+    return "".join(row + "\n" for row in rows)
+
+
+def _shares(a: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return the share of each node in a vector's squared length (M,), and the length; zeros for a zero vector."""
+    squares = a * a
+    total = squares.sum()
+    return (squares / total if total > 0 else np.zeros_like(a)), float(np.sqrt(total))
+
+
+def _within(forest: Forest, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of every node's group, (M,)."""
+    return np.array([shares[i:end].sum() for i, end in enumerate(forest.end.tolist())])
+
+
+def _used_and_between(forest: Forest, root: int, a: NDArray[np.float64]) -> list[int]:
+    return [i for i in range(root, int(forest.end[root])) if a[i : forest.end[i]].any()]
+
+
+def _rows_using(codes: Codes, node: int) -> Rows:
+    using = np.zeros(len(codes.words), dtype=bool)
+    for below in range(node, int(codes.forest.end[node])):
+        using[codes.used(below)[0]] = True
+    return np.flatnonzero(using)
+
+
+def _strongest(a: NDArray[np.float64], depth: NDArray[np.int32]) -> int:
+    return int(np.lexsort((-depth, -np.abs(a)))[0])
+
+
+def _way_as_rows(way: Way, least: float) -> list[str]:
+    steps = [step for step in way.steps if step.within >= least]
+    texts = ["  " * step.depth + f"{step.node} {_label_text(step.label)}" for step in steps]
+    width = max(map(len, texts))
+    rows = [
+        f"    {text:<{width}}  {step.share:>6.1%}  {step.value:+.3g}" for text, step in zip(texts, steps, strict=True)
+    ]
+    return [f"  tree {way.tree}, {way.share:.1%}", *rows]
+
+
+def _parting_as_rows(words: Sequence[str], common: Sequence[Common]) -> list[str]:
+    names = ", ".join(one_line(word) for word in words)
+    if not common:
+        return [f"{names}: they meet in no node"]
+    rows = [f"{names} part below"]
+    for one in common[:_PARTINGS]:
+        shares = ", ".join(f"{share:.1%}" for share in one.shares)
+        rows.append(f"  {one.node} {_label_text(one.label)}  ({shares})")
+    return rows
+
+
+def _label_text(label: Label) -> str:
+    return " ".join(one_line(word) for word in label) or NO_WORDS
