@@ -24,7 +24,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {},
     "readable": {
         "measure": "ppmi", "n_trees": 20, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0), "nonnegative": True,
-        "init": "nested", "word_power": 0.2, "tol": 5e-4,
+        "init": "nested", "word_power": 0.2,
     },
 }  # fmt: skip
 _ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power")

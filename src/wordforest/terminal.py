@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from wordforest.coder.forest import Forest
+from wordforest import reading
 from wordforest.datasets import Dataset, Status
 from wordforest.evaluation import (
     Grid,
@@ -33,6 +33,7 @@ from wordforest.store import write_text
 from wordforest.vectors import Neighbors, Vectors
 
 Judged = list[tuple[str, list[Outcome]]]
+Meanings = dict[str, list[Score]]
 
 _NEVER_CUT = 10_000  # columns where nobody looks: a file or a pipe gets whole lines
 
@@ -56,16 +57,18 @@ def show_scores(title: str, scores: list[Score]) -> None:
     _print_grid(tabulate([(title, scores)]))
 
 
-def show_judged(judged: Judged, *, form: str, out: Path | None, compared: bool, seed: int) -> None:
+def show_judged(
+    judged: Judged, meanings: Meanings, *, form: str, out: Path | None, compared: bool, seed: int
+) -> None:  # fmt: skip
     """Print or write the scores of every model, or with ``compared`` the first against each of the others."""
-    models = [(name, scores_of(outcomes, seed=seed)) for name, outcomes in judged]
+    models = [(name, scores_of(outcomes, seed=seed) + meanings.get(name, [])) for name, outcomes in judged]
     first, others = judged[0], judged[1:] if compared else []
     comparisons = [(name, compare(first[1], outcomes, seed=seed)) for name, outcomes in others]
     if form == "json":
         objects = as_objects(models)
         for name, found in comparisons:
             objects += comparison_as_objects(found, first[0], name)
-        _deliver("".join(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n" for item in objects), out)
+        deliver("".join(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n" for item in objects), out)
         return
     short = _short_names([name for name, _ in judged])
     grids = [tabulate([(short[name], scores) for name, scores in models])]
@@ -77,7 +80,7 @@ def show_judged(judged: Judged, *, form: str, out: Path | None, compared: bool, 
             _print_grid(grid)
         return
     write = {"markdown": as_markdown, "latex": as_latex}.get(form, lambda grid: "\n".join(as_lines(grid)) + "\n")
-    _deliver("\n".join(write(grid) for grid in grids), out)
+    deliver("\n".join(write(grid) for grid in grids), out)
 
 
 def _short_names(names: list[str]) -> dict[str, str]:
@@ -95,30 +98,45 @@ def _print_grid(grid: Grid) -> None:
         console.print(Text(line))
 
 
-def _deliver(text: str, out: Path | None) -> None:
+def show_forest(title: str, vectors: Vectors, k: int, *, trees: Sequence[int] | None = None) -> None:
+    """Print size, sparsity by depth, and the forest: labels, or where codes have signs the strongest words of both."""
+    console = _console()
+    console.print(Text(f"{title}: {len(vectors)} words, {vectors.n_dimensions} dimensions", style="bold"))
+    by_depth = ", ".join(f"depth {d}: {share:.1%}" for d, share in enumerate(vectors.density_by_depth()))
+    console.print(Text(f"non-zero: {vectors.density():.1%} ({by_depth})"))
+    lines = reading.outline(vectors, k=k, trees=trees)
+    if not vectors.has_negatives:
+        for row in reading.as_text(lines, numbers=True, shares=True).splitlines():
+            console.print(Text(row))
+        return
+    branches: dict[int, Tree] = {}
+    for line in lines:
+        label = _both_sides(vectors, line.node, k)
+        branches[line.node] = branches[line.parent].add(label) if line.parent >= 0 else Tree(label)
+    for line in lines:
+        if line.parent < 0:
+            console.print(branches[line.node])
+
+
+def show_ways(vectors: Vectors, words: Sequence[str], k: int, *, as_json: bool = False) -> None:
+    """Print the way of each word through the forest, and of several words where they part."""
+    labels = reading.label_nodes(vectors, k)
+    found = [reading.ways(vectors, word, labels=labels) for word in words]
+    common = reading.common_nodes(vectors, words, labels=labels) if len(words) > 1 else ()
+    if as_json:
+        _print_json(reading.ways_as_object(found, common))
+        return
+    for row in reading.ways_as_text(found, common).splitlines():
+        _console().print(Text(row))
+
+
+def deliver(text: str, out: Path | None) -> None:
+    """Print a text, or write it to a file and say so."""
     if out is None:
         sys.stdout.write(text)
         return
     write_text(out, text)
     sys.stderr.write(f"wrote {out}\n")
-
-
-def show_forest(title: str, vectors: Vectors, k: int, *, as_json: bool = False) -> None:
-    """Print size, sparsity by depth, and each node's strongest words: positive, then negative ones."""
-    if as_json:
-        _print_json(_forest_as_object(vectors, k))
-        return
-    console = _console()
-    console.print(Text(f"{title}: {len(vectors)} words, {vectors.n_dimensions} dimensions", style="bold"))
-    by_depth = ", ".join(f"depth {d}: {share:.1%}" for d, share in enumerate(vectors.density_by_depth()))
-    console.print(Text(f"non-zero: {vectors.density():.1%} ({by_depth})"))
-    forest = vectors.forest or Forest.flat(vectors.n_dimensions)
-    branches: dict[int, Tree] = {}
-    for node, parent in enumerate(forest.parent.tolist()):
-        label = _label(vectors, node, k)
-        branches[node] = branches[parent].add(label) if parent >= 0 else Tree(label)
-    for root in forest.roots:
-        console.print(branches[int(root)])
 
 
 def show_datasets(datasets: Sequence[Dataset], states: Sequence[Status], *, as_json: bool = False) -> None:
@@ -157,26 +175,13 @@ def show_lines(lines: list[str]) -> None:
         _console().print(Text(line))
 
 
-def _label(vectors: Vectors, node: int, k: int) -> Text:
+def _both_sides(vectors: Vectors, node: int, k: int) -> Text:
     positive, negative = vectors.top_words(node, k)
     label = Text(f"{node} ", style="dim")
     label.append(" ".join(word for word, _ in positive), style="blue")
     label.append(" | ", style="dim")
     label.append(" ".join(word for word, _ in negative), style="red")
     return label
-
-
-def _forest_as_object(vectors: Vectors, k: int) -> dict[str, Any]:
-    forest = vectors.forest or Forest.flat(vectors.n_dimensions)
-    tops = [vectors.top_words(node, k) for node in range(len(forest))]
-    nodes = [
-        {"node": node, "parent": int(parent), "positive": positive, "negative": negative}
-        for node, (parent, (positive, negative)) in enumerate(zip(forest.parent, tops, strict=True))
-    ]
-    return {
-        "words": len(vectors), "dimensions": vectors.n_dimensions, "density": vectors.density(),
-        "density_by_depth": vectors.density_by_depth(), "nodes": nodes,
-    }  # fmt: skip
 
 
 def _console() -> Console:

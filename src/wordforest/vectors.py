@@ -133,6 +133,11 @@ class Vectors:
         i, j, m = rows = [self.index(word) for word in (a, b, c)]
         return self._nearest(self.unit[j] - self.unit[i] + self.unit[m], rows, k)
 
+    @cached_property
+    def has_negatives(self) -> bool:
+        """Whether any value is below zero."""
+        return bool((self._values()[0] < 0).any())
+
     def density(self) -> float:
         """Return the share of values that are not exactly zero; 0 where there are no values."""
         return self._share(self._used_by_column())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,7 +22,15 @@ def evaluate(
         typer.Option(help="Folder of the data. Default: WORDFOREST_DATA, else the cache, else gensim's few sets."),
     ] = None,
     tasks: Annotated[
-        str | None, typer.Option(help="Some of similarity,analogy,completion,sentiment. Default: all with data.")
+        str | None,
+        typer.Option(help="Some of similarity,analogy,completion,sentiment,meaning. Default: those with data."),
+    ] = None,
+    held: Annotated[
+        str | None,
+        typer.Option(help="meaning: text kept from training, or its counts folder; how readable is the forest?"),
+    ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="meaning: write word-intrusion questions for people here, the key beside them.")
     ] = None,
     form: Annotated[
         Literal["table", "markdown", "latex", "json"], typer.Option("--format", help="How to write the scores.")
@@ -44,24 +52,51 @@ def evaluate(
     json: Json = False,
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:
-    """Score vectors on word similarity, analogies, sentence completion and sentiment, with 95 % intervals."""
+    """Score vectors on similarity, analogies, sentence completion, sentiment and meaning, with 95 % intervals."""
     from wordforest import datasets, evaluation, terminal
 
-    if out is not None and out.exists() and not force:
-        raise InputError(f"{out} already exists; add --force to replace it or choose another name.")
+    for path in [path for path in (out, sheet, sheet and _key_of(sheet)) if path is not None]:
+        if path.exists() and not force:
+            raise InputError(f"{path} already exists; add --force to replace it or choose another name.")
     if compare and len(vectors) < 2:
         raise InputError("--compare needs at least two VECTORS: the first is compared with each of the others.")
-    found = evaluation.find_data(data, datasets.cache_folder())
     asked = None if tasks is None else [task.strip() for task in tasks.split(",")]
-    judged = []
-    for name in vectors:
-        loaded = read_vectors(name)
-        outcomes = evaluation.judge(
-            loaded if scale == 1 else loaded.scaled(scale), found, tasks=asked, half=half, restrict=restrict,
-            method=evaluation.METHODS[method],
-        )  # fmt: skip
-        judged.append((name, outcomes))
-    terminal.show_judged(judged, form="json" if json else form, out=out, compared=compare, seed=seed)
+    if held is None and (sheet is not None or "meaning" in (asked or [])):
+        raise InputError("meaning is judged on text that was not trained on: give it, or its counts folder, by --held.")
+    only = None if asked is None else [task for task in asked if task != "meaning"]
+    found = evaluation.find_data(data, datasets.cache_folder()) if only is None or only else None
+    loaded = [(name, read_vectors(name)) for name in vectors]
+    loaded = [(name, model if scale == 1 else model.scaled(scale)) for name, model in loaded]
+    judged = [
+        (name, evaluation.judge(model, found, tasks=only, half=half, restrict=restrict,
+                                method=evaluation.METHODS[method]) if found else [])
+        for name, model in loaded
+    ]  # fmt: skip
+    meanings = {}
+    if held is not None and (asked is None or "meaning" in asked):
+        meanings = _meanings(loaded, held, sheet, seed)
+    terminal.show_judged(judged, meanings, form="json" if json else form, out=out, compared=compare, seed=seed)
+
+
+def _meanings(models: list[tuple[str, Any]], held: str, sheet: Path | None, seed: int) -> dict[str, Any]:
+    """Return how readable each model is, all by the same words, and write questions for people about the first."""
+    from wordforest import experiment, store
+    from wordforest.evaluation import meaning
+
+    counts = experiment.held_out(held)
+    text = meaning.Cooccurrence(counts.vocabulary.words, counts.vocabulary.counts, counts.matrix)
+    candidates = text.candidates([model.words for _, model in models])
+    if sheet is not None:
+        model = models[0][1]
+        asked = meaning.intrusion_sheet(model, meaning.top_words(model, candidates), seed=seed)
+        store.write_text(sheet, asked.questions)
+        store.write_text(_key_of(sheet), asked.key)
+        sys.stderr.write(f"wrote {sheet} and {_key_of(sheet)}\n")
+    return {name: meaning.judge_meaning(model, text, candidates=candidates, seed=seed).scores for name, model in models}
+
+
+def _key_of(sheet: Path) -> Path:
+    return sheet.with_name(f"{sheet.stem}.key{sheet.suffix}")
 
 
 data_app = typer.Typer(help="The sets that vectors are judged with: list, fetch or check them.", no_args_is_help=True)

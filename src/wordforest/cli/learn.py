@@ -108,7 +108,7 @@ def train(
     epochs: Annotated[int | None, typer.Option(help="Passes at most. Default: 100 online, 10 over entries.")] = None,
     tol: Annotated[
         float | None,
-        typer.Option(help="Stop when a pass gains less than this share. Default: 5e-3, entries 1e-3, readable 5e-4."),
+        typer.Option(help="Stop when a pass gains less than this share. Default: 5e-3, entries 1e-3."),
     ] = None,
     dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
     workers: Workers = None,

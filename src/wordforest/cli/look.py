@@ -1,10 +1,11 @@
-"""Commands that look at vectors: neighbors, analogy, inspect, convert, demo."""
+"""Commands that look at vectors: neighbors, analogy, inspect, path, export, convert, demo."""
 
 from __future__ import annotations
 
 import sys
+from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -53,12 +54,90 @@ def analogy(
 @app.command()
 @friendly
 def inspect(
-    vectors: VectorsArg, k: Neighbours = 6, json: Json = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
-) -> None:  # fmt: skip
-    """Show size, sparsity by depth, and the forest with the strongest words of each node."""
+    vectors: VectorsArg,
+    k: Neighbours = 6,
+    tree: Annotated[list[int] | None, typer.Option(help="Only this tree; give it again for more.")] = None,
+    node: Annotated[int | None, typer.Option(help="The words of this node and all below it.")] = None,
+    form: Annotated[
+        Literal["text", "json", "mermaid", "dot"], typer.Option("--format", help="dot is for Graphviz.")
+    ] = "text",
+    out: Annotated[Path | None, typer.Option(help="File to write to, in place of the terminal.")] = None,
+    force: Force = False,
+    json: Json = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+) -> None:
+    """Show size, sparsity by depth, and the forest with words that tell each node from the others."""
+    from wordforest import reading, terminal
+
+    _keep(out, force)
+    loaded, form = read_vectors(vectors), "json" if json else form
+    if node is not None:
+        members = reading.subtree_words(loaded, node, k=max(k, 20))
+        terminal.deliver(reading.subtree_as_text(members, reading.label_nodes(loaded, 3)), out)
+    elif form == "json":
+        terminal.deliver(dumps(reading.as_object(loaded, k=k, trees=tree), ensure_ascii=False) + "\n", out)
+    elif form == "text" and out is None:
+        terminal.show_forest(vectors, loaded, k, trees=tree)
+    else:
+        lines = reading.outline(loaded, k=k, trees=tree)
+        write = {"mermaid": reading.as_mermaid, "dot": reading.as_graphviz}.get(form, reading.as_text)
+        terminal.deliver(write(lines), out)
+
+
+@app.command()
+@friendly
+def path(
+    vectors: VectorsArg,
+    words: Annotated[list[str], typer.Argument(metavar="WORD...")],
+    k: Neighbours = 4,
+    json: Json = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+) -> None:
+    """Show the way of words through the forest, and where several words part."""
     from wordforest import terminal
 
-    terminal.show_forest(vectors, read_vectors(vectors), k, as_json=json)
+    terminal.show_ways(read_vectors(vectors), words, k, as_json=json)
+
+
+@app.command()
+@friendly
+def export(
+    vectors: VectorsArg,
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="*.ttl SKOS in Turtle, *.jsonld SKOS in JSON-LD, *.npz features with their names in a .tsv beside.",
+        ),
+    ],
+    k: Annotated[int, typer.Option("-k", min=1, help="Words of each node in a thesaurus.")] = 10,
+    base: Annotated[str, typer.Option(help="Address that the names of the thesaurus begin with.")] = (
+        "https://example.org/forest/"
+    ),
+    lang: Annotated[str, typer.Option(help="Language of the words.")] = "en",
+    title: Annotated[str, typer.Option(help="Name of the thesaurus.")] = "Forest",
+    force: Force = False,
+    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+) -> None:
+    """Write the forest as a thesaurus, or the codes as features with readable names."""
+    from wordforest import reading, store, terminal
+
+    _keep(out, force)
+    loaded = read_vectors(vectors)
+    if out.suffix == ".npz":
+        names = out.with_suffix(".tsv")
+        _keep(names, force)
+        features, _ = reading.as_features(loaded)
+        store.write_sparse(out, features)
+        terminal.deliver(reading.names_as_tsv(loaded), names)
+        sys.stderr.write(f"wrote {out}\n")
+    elif out.suffix == ".ttl":
+        terminal.deliver(reading.as_skos_turtle(loaded, k=k, base=base, language=lang, title=title), out)
+    elif out.suffix == ".jsonld":
+        graph = reading.as_json_ld(loaded, k=k, base=base, language=lang, title=title)
+        terminal.deliver(dumps(graph, ensure_ascii=False, indent=1) + "\n", out)
+    else:
+        raise InputError(f"{out}: expected a name that ends in .ttl, .jsonld or .npz. Rename OUT.")
 
 
 @app.command()
@@ -102,6 +181,11 @@ def demo(
     with reporter(quiet=False, as_json=False) as report:
         run = run_demo(out, force, report)
     show(run, out)
+
+
+def _keep(out: Path | None, force: bool) -> None:
+    if out is not None and out.exists() and not force:
+        raise InputError(f"{out} already exists; add --force to replace it or choose another name.")
 
 
 def _show_neighbors(title: str, found: list[tuple[str, float]], as_json: bool) -> None:

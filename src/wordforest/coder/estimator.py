@@ -86,7 +86,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         For counts or positive associations also pass ``nonnegative_dictionary=True``.
         """
-        settings = {"depth_weights": (0.5, 0.8, 1.0), "nonnegative": True, "init": "nested", "tol": 5e-4, **more}
+        settings = {"depth_weights": (0.5, 0.8, 1.0), "nonnegative": True, "init": "nested", **more}
         return cls(n_trees, branching, lam, **settings)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ForestCoder:

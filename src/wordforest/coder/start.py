@@ -78,10 +78,10 @@ class RowStart:
 class NestedStart:
     """Nested clusters: a node stands for a set of rows, its children for a partition of that set.
 
-    Rows are compared by their directions in the subspace that explains X best, every direction of it equally strong
-    (flat spectra compare words best). k-means cuts them into as many clusters as there are trees, each of these into
-    as many as its root has children, and so on. A root's atom is the mean of its rows, each divided by its length. A
-    child's atom is what its mean adds to its parent's: the part that points elsewhere.
+    Rows are compared by their directions in the subspace that explains X best, its spectrum flattened to the square
+    root. k-means, with rows weighed by their length, cuts them into as many clusters as there are trees, each of these
+    into as many as its root has children, and so on. A root's atom is the mean of its rows, each divided by its length.
+    A child's atom is what its mean adds to its parent's: the part that points elsewhere.
 
     ``n_rows`` rows are clustered at most: the first (words come by frequency), or drawn at random if ``drawn``.
     ``grow`` finds the shape: the forest given says how many trees and nodes, not where the nodes are. The node whose
@@ -107,14 +107,14 @@ class NestedStart:
         X, executor = as_rows(X), executor or Threads()
         squares = row_squares(X)
         rows = self._rows(squares, seed)
-        Z = directions(X, seed, executor)[rows]
+        Z, lengths = directions(X, seed, executor)[rows], np.sqrt(squares[rows])
         if self.grow:
             forest, members = clusters.grow(
                 Z, n_trees=len(forest.roots), n_nodes=len(forest), most_children=self.most_children,
-                least_rows=self.least_rows, seed=seed,
+                least_rows=self.least_rows, seed=seed, weights=lengths,
             )  # fmt: skip
         else:
-            members = clusters.nest(Z, forest, seed)
+            members = clusters.nest(Z, forest, seed, weights=lengths)
         D = _means(X, [rows[part] for part in members], squares, executor)  # (C, M)
         for node in reversed(range(len(forest))):  # children before their parents, which they are measured against
             parent = int(forest.parent[node])
@@ -135,7 +135,10 @@ class NestedStart:
 
 
 def directions(X: Any, seed: int, executor: Executor) -> Array:
-    """Return every row of X (V, C) as a direction, (V, K) of length one, in the subspace that explains X best."""
+    """Return every row of X (V, C) as a direction, (V, K) of length one, in the subspace that explains X best.
+
+    Its singular values are flattened to their square roots: as they are, the first few would decide alone.
+    """
     n = min(_DIRECTIONS, *X.shape)
     if n == X.shape[1] and not hasattr(X, "indptr"):
         A = X
@@ -144,7 +147,7 @@ def directions(X: Any, seed: int, executor: Executor) -> Array:
     A = A.astype(np.float64)
     values, basis = np.linalg.eigh(A.T @ A)  # squared singular values, ascending
     kept = values > _FAINT**2 * values[-1]
-    Z = A @ (basis[:, kept] / np.sqrt(values[kept]))
+    Z = A @ (basis[:, kept] / values[kept] ** 0.25)
     length = np.sqrt((Z * Z).sum(1))[:, None]
     return np.asarray(np.divide(Z, length, out=np.zeros_like(Z), where=length > 0))
 

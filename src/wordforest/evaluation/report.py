@@ -19,6 +19,8 @@ RULES = {
     "completion": "a question is skipped if a candidate has no vector or no other word has one; "
     "other words without a vector are left out.",
     "sentiment": "words without a vector are left out of a sentence; a sentence without any vector is skipped.",
+    "meaning": "top words are chosen among words that all models know and the held-out text has often enough; "
+    "a node with fewer than five such words is not judged.",
 }
 """What happens to words without a vector, by task."""
 

@@ -1,8 +1,8 @@
 """Jobs: a corpus and frozen settings in, a run or counts out."""
 
 from wordforest.experiment.baselines import METHODS, baseline
-from wordforest.experiment.counting import associate, count_corpus
+from wordforest.experiment.counting import associate, count_corpus, held_out
 from wordforest.experiment.forest import train
 from wordforest.settings import CountSettings, TrainSettings
 
-__all__ = ["METHODS", "CountSettings", "TrainSettings", "associate", "baseline", "count_corpus", "train"]
+__all__ = ["METHODS", "CountSettings", "TrainSettings", "associate", "baseline", "count_corpus", "held_out", "train"]

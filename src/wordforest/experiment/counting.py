@@ -24,6 +24,7 @@ from wordforest.text import Vocabulary
 from wordforest.text.reader import find_sources, total_bytes
 
 Corpus = str | Path | Iterable[str | Path]
+_HELD_OUT_WINDOW = 10
 
 
 def count_corpus(
@@ -47,6 +48,18 @@ def count_corpus(
         store.save_counts(folder, counts.vocabulary.words, counts.vocabulary.counts, counts.matrix, config)
         report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
     return counts
+
+
+def held_out(source: str | Path, *, workers: int | None = None, report: Reporter | None = None) -> Counts:
+    """Return the window counts of text that was kept from training: of a counts folder, else of text, counted here.
+
+    Text is counted with all its words and ten words on each side: what matters is which words meet.
+    """
+    settings = CountSettings(window=_HELD_OUT_WINDOW, min_count=1)
+    if store.is_counts_folder(Path(source)):
+        words, totals, matrix, config = store.load_counts(Path(source))
+        return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", "")))
+    return _count(names_of(source), settings, threads(workers), None, report or Reporter())[0]
 
 
 def associate(

@@ -15,6 +15,7 @@ from wordforest.store.files import read_json, replace_file, write_figure, write_
 from wordforest.store.formats import read_vectors, vector_files, write_vectors
 from wordforest.store.run import Run, is_run_folder, load_run, prepare_folder, remove_results, save_run
 from wordforest.store.spool import arrays_in
+from wordforest.store.tensors import write_sparse
 
 __all__ = [
     "Run",
@@ -41,6 +42,7 @@ __all__ = [
     "vector_files",
     "write_figure",
     "write_json",
+    "write_sparse",
     "write_text",
     "write_vectors",
 ]

@@ -80,6 +80,12 @@ def _check_named(path: Path, names: Sequence[str], found: Iterable[str]) -> None
         )
 
 
+def write_sparse(path: Path, matrix: AnyCSR) -> None:
+    """Write a matrix as SciPy's load_npz reads it."""
+    with replace_file(path) as temporary, temporary.open("wb") as file:
+        sparse.save_npz(file, matrix)
+
+
 def write_csr(path: Path, matrix: AnyCSR) -> None:
     """Write a CSR matrix with sorted indices; equal positions are added up."""
     if not matrix.has_canonical_format:

@@ -1,0 +1,125 @@
+"""What the page knows of one model: its vectors, forest, node labels, counts and dictionary. No web, no files."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.coder.forest import Forest
+from wordforest.errors import InputError
+from wordforest.store import Run
+from wordforest.vectors import Vectors
+
+_LAST = "\U0010ffff"  # sorts after every character: the end of a prefix's words
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One model: vectors (V, M), a forest over its M nodes, labels per node, and what its run knows besides.
+
+    ``counts`` (V,) and ``dictionary`` (V, M), whose rows are the words as contexts, are None where a file of vectors
+    does not hold them. ``drawn`` tells whether the forest was learned; else every dimension is a tree of one node.
+    """
+
+    name: str
+    vectors: Vectors
+    forest: Forest
+    labels: tuple[tuple[str, ...], ...]
+    used: NDArray[np.int64]  # (M,) words whose coefficient is not exactly zero
+    drawn: bool
+    counts: NDArray[np.int64] | None = None
+    dictionary: NDArray[np.float32] | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The vocabulary, in row order."""
+        return self.vectors.words
+
+    @cached_property
+    def spelling(self) -> tuple[list[str], NDArray[np.intp]]:
+        """All words in lower case and sorted, and the row of each: what completion searches."""
+        folded = [word.casefold() for word in self.words]
+        order = sorted(range(len(folded)), key=folded.__getitem__)
+        return [folded[row] for row in order], np.array(order, dtype=np.intp)
+
+    def warm(self) -> None:
+        """Compute now what the first questions would wait for."""
+        _ = self.vectors.unit, self.spelling
+
+    def check_node(self, node: int) -> None:
+        """Raise an InputError for a node that the forest does not have."""
+        if not 0 <= node < len(self.forest):
+            raise InputError(f"node {node} does not exist: this forest has the nodes 0 to {len(self.forest) - 1}.")
+
+
+def build_model(name: str, source: Run | Vectors, *, label_words: int = 5) -> Model:
+    """Return a model for the page from a run, or from vectors that came without one."""
+    from wordforest.reading import label_nodes
+
+    vectors = source.vectors if isinstance(source, Run) else source
+    if not len(vectors) or not vectors.n_dimensions:
+        raise InputError(f"{name}: {len(vectors)} words of {vectors.n_dimensions} dimensions leave nothing to show.")
+    forest = vectors.forest or Forest.flat(vectors.n_dimensions)
+    counts = source.counts if isinstance(source, Run) else None
+    dictionary = source.dictionary if isinstance(source, Run) else None
+    if dictionary is not None and len(dictionary) != len(vectors):
+        dictionary = None  # its contexts are not these words, so there are no names for them
+    return Model(
+        name=name,
+        vectors=vectors,
+        forest=forest,
+        labels=tuple(label_nodes(vectors, k=label_words)),
+        used=words_per_node(vectors),
+        drawn=vectors.forest is not None and len(forest.roots) < len(forest),
+        counts=counts,
+        dictionary=dictionary,
+    )
+
+
+def words_per_node(vectors: Vectors) -> NDArray[np.int64]:
+    """Return how many words use each node, shape (M,): those whose coefficient is not exactly zero."""
+    if isinstance(vectors.matrix, np.ndarray):
+        return np.asarray(np.count_nonzero(vectors.matrix, axis=0), dtype=np.int64)
+    return np.bincount(vectors.matrix.indices, minlength=vectors.n_dimensions).astype(np.int64)
+
+
+def complete(model: Model, prefix: str, k: int = 10) -> list[str]:
+    """Return up to k words that begin with a prefix, in any case: an exact match first, then in row order.
+
+    Rows of a run stand from frequent to rare, so frequent words come first.
+    """
+    folded = prefix.casefold().strip()
+    if not folded:
+        return []
+    spelled, rows = model.spelling
+    found = rows[bisect_left(spelled, folded) : bisect_left(spelled, folded + _LAST)]
+    if len(found) > k:
+        found = np.partition(found, k - 1)[:k]
+    words = [model.words[row] for row in np.sort(found)]
+    if prefix in model.vectors:
+        words = [prefix, *(word for word in words if word != prefix)][:k]
+    return words
+
+
+def summary(model: Model) -> dict[str, Any]:
+    """Return what every view of a model needs: name, sizes, forest, label and number of words of every node."""
+    depth = model.forest.depth
+    levels = [model.used[depth == d] for d in range(int(depth.max()) + 1)]
+    return {
+        "name": model.name,
+        "words": len(model.words),
+        "drawn": model.drawn,
+        "contexts": model.dictionary is not None,
+        "parent": model.forest.parent.tolist(),
+        "labels": [list(label) for label in model.labels],
+        "used": model.used.tolist(),
+        "depths": [
+            {"nodes": len(used), "unused": int((used == 0).sum()), "share": float(used.mean() / len(model.words))}
+            for used in levels
+        ],
+    }

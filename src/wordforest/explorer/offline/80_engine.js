@@ -1,0 +1,195 @@
+/* The questions that a server would answer, answered from the data inside this file. */
+(function () {
+  "use strict";
+  const wf = window.wordforest;
+  const MOST_COMPARED = 5, NEIGHBORS = 15, LISTED = 8;
+
+  const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
+
+  /** Codes of all kept words as unit vectors, row after row, and their lengths. */
+  function unpack(data) {
+    const n = data.kept.length, m = data.summary.parent.length;
+    const codes = new Float32Array(n * m);
+    if (data.codes.dense) codes.set(new Int16Array(bytes(data.codes.dense)));
+    else {
+      const values = new Int16Array(bytes(data.codes.values)), nodes = new Uint32Array(bytes(data.codes.nodes));
+      const ends = new Uint32Array(bytes(data.codes.ends));
+      for (let row = 0, i = 0; row < n; row += 1) for (; i < ends[row]; i += 1) codes[row * m + nodes[i]] = values[i];
+    }
+    const norms = new Float32Array(n);
+    for (let row = 0; row < n; row += 1) {
+      let sum = 0;
+      for (let i = row * m; i < (row + 1) * m; i += 1) {
+        codes[i] *= data.limit[row] / 32767;
+        sum += codes[i] * codes[i];
+      }
+      norms[row] = Math.sqrt(sum);
+    }
+    return { codes, norms, n, m };
+  }
+
+  class Model {
+    constructor(data) {
+      Object.assign(this, unpack(data));
+      this.data = data;
+      this.rows = new Map(data.kept.map((word, row) => [word, row]));
+    }
+
+    vector(word) {
+      const row = this.rows.get(word);
+      return row === undefined ? null : this.codes.subarray(row * this.m, (row + 1) * this.m);
+    }
+
+    near(word) {
+      for (let length = Math.min(word.length, 20); length > 0; length -= 1) {
+        const found = this.complete(word.slice(0, length), 3);
+        if (found.length) return found;
+      }
+      return [];
+    }
+
+    complete(prefix, most) {
+      const wanted = prefix.toLowerCase().trim(), found = [];
+      if (!wanted) return found;
+      if (this.rows.has(prefix)) found.push(prefix);
+      for (const word of this.data.kept) {
+        if (found.length >= most) break;
+        if (word !== prefix && word.toLowerCase().startsWith(wanted)) found.push(word);
+      }
+      return found;
+    }
+
+    nearest(query, without, most) {
+      const norm = Math.sqrt(query.reduce((sum, v) => sum + v * v, 0)) || 1;
+      const scores = [];
+      for (let row = 0; row < this.n; row += 1) {
+        if (without.includes(row)) continue;
+        let dot = 0;
+        for (let i = 0, at = row * this.m; i < this.m; i += 1) dot += this.codes[at + i] * query[i];
+        scores.push([row, this.norms[row] ? dot / (this.norms[row] * norm) : 0]);
+      }
+      scores.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+      return scores.slice(0, most).map(([row, score]) => [this.data.kept[row], score]);
+    }
+
+    forest(word) {
+      const vector = this.vector(word);
+      if (!vector) return { word, found: false, near: this.near(word) };
+      const row = this.rows.get(word), nodes = [], values = [];
+      vector.forEach((value, node) => {
+        if (value !== 0) [nodes.push(node), values.push(value)];
+      });
+      return { word, found: true, rank: this.data.rank[row], count: this.data.counts ? this.data.counts[row] : null, nodes, values };
+    }
+
+    word(word) {
+      const view = this.forest(word);
+      if (view.found) {
+        view.neighbors = view.nodes.length ? this.nearest(this.vector(word), [this.rows.get(word)], NEIGHBORS) : [];
+      }
+      return view;
+    }
+
+    /** The norm of a vector over each node and its descendants; preorder, so parents come before their children. */
+    branches(vector) {
+      const sums = Float64Array.from(vector, (value) => value * value), parent = this.data.summary.parent;
+      for (let node = this.m - 1; node >= 0; node -= 1) if (parent[node] >= 0) sums[parent[node]] += sums[node];
+      return sums.map(Math.sqrt);
+    }
+
+    compare(words) {
+      const found = words.filter((word) => this.rows.has(word));
+      const vectors = found.map((word) => this.vector(word));
+      const parent = this.data.summary.parent, shared = [], parting = [], together = [];
+      const branch = vectors.map((vector) => this.branches(vector));
+      for (let node = 0; node < this.m && found.length > 1; node += 1) {
+        const values = vectors.map((vector) => vector[node]), sizes = branch.map((sizes) => sizes[node]);
+        const clash = values.some((value) => value > 0) && values.some((value) => value < 0);
+        together[node] = !clash && sizes.every((size) => size > 0);
+        if (!clash && values.every((value) => value !== 0)) {
+          shared.push({ node, values, size: Math.min(...values.map(Math.abs)) });
+        }
+        if (!together[node] && (parent[node] < 0 || together[parent[node]]) && sizes.some((size) => size > 0)) {
+          const told = clash ? values : sizes;
+          parting.push({ node, values: told, size: Math.max(...told) - Math.min(...told) });
+        }
+      }
+      [shared, parting].forEach((list) => list.sort((a, b) => b.size - a.size || a.node - b.node));
+      return {
+        forests: words.map((word) => this.forest(word)), compared: found,
+        cosines: found.map((a) => found.map((b) => this.cosine(a, b))),
+        shared: shared.slice(0, LISTED), parting: parting.slice(0, LISTED), n_shared: shared.length, n_parting: parting.length,
+      };
+    }
+
+    cosine(a, b) {
+      const u = this.vector(a), v = this.vector(b), size = this.norms[this.rows.get(a)] * this.norms[this.rows.get(b)];
+      return size ? u.reduce((sum, value, i) => sum + value * v[i], 0) / size : 0;
+    }
+
+    analogy(words) {
+      const unknown = [...new Set(words)].filter((word) => !this.rows.has(word));
+      if (unknown.length) return { unknown, neighbors: [] };
+      const rows = words.map((word) => this.rows.get(word));
+      const [a, b, c] = words.map((word, i) => this.vector(word).map((value) => value / (this.norms[rows[i]] || 1)));
+      return { unknown, neighbors: this.nearest(b.map((value, i) => value - a[i] + c[i]), rows, 10) };
+    }
+  }
+
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const models = data.map((one) => new Model(one));
+  const missing = (message) => ({ kind: "missing", message });
+
+  function decode(part) {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  }
+
+  function view(address) {
+    const [path, query] = address.split("?");
+    const [, kind, ...more] = path.split("/");
+    const options = new URLSearchParams(query || "");
+    const rest = more.join("/"), index = Number(options.get("model") || 0);
+    const words = rest.split(",").filter(Boolean).map(decode);
+    if (!models[index]) return missing("There is no such model.");
+    const cards = models[index].data.cards;
+    if (!kind && !rest) return { kind: "forest", words: [], panels: [] };
+    if (kind === "node" && cards[Number(rest)]) return { kind, model: index, panels: [cards[Number(rest)]] };
+    if (kind === "word") {
+      const word = rest ? decode(rest) : options.get("w");
+      return { kind, words: word ? [word] : [], panels: word ? models.map((model) => model.word(word)) : [] };
+    }
+    if (kind === "compare" && words.length <= MOST_COMPARED) {
+      const distinct = [...new Set(words)];
+      return { kind, words: distinct, panels: models.map((model) => model.compare(distinct)) };
+    }
+    if (kind === "analogy" && words.length <= 3) {
+      return { kind, words, panels: words.length === 3 ? models.map((model) => model.analogy(words)) : [] };
+    }
+    if (kind === "map") {
+      const node = options.get("node") === null ? null : Number(options.get("node"));
+      if (node === null || cards[node]) return { kind, words: [], node, model: index, panels: [] };
+    }
+    return missing("There is no such page or node.");
+  }
+
+  wf.prefix = "#";
+  wf.knows = (word) => models.some((model) => model.rows.has(word));
+  wf.complete = (prefix) => Promise.resolve(
+    [...new Set(models.flatMap((model) => model.complete(prefix, 10)))].slice(0, 10));
+  wf.source = {
+    view: (address) => Promise.resolve({ ...view(address), address }),
+    words: (index) => Promise.resolve(models[index].data.kept),
+    places: (index) => Promise.resolve({ final: true,
+      places: Float32Array.from(new Int16Array(bytes(models[index].data.places)), (value) => (1.25 * value) / 32767) }),
+    values: (index, node) => {
+      const { codes, n, m } = models[index];
+      const values = Float32Array.from({ length: n }, (_, row) => codes[row * m + node]);
+      return Promise.resolve({ values, limit: wf.limit(Array.from(values)) });
+    },
+  };
+  wf.begin(data.map((one) => one.summary));
+})();
