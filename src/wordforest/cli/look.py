@@ -175,12 +175,12 @@ def convert(
 def demo(
     out: OutOpt = Path("demo"), force: Force = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:  # fmt: skip
-    """Train on the State of the Union addresses, show neighbours and scores, draw a heatmap and a tree."""
+    """Train on the State of the Union addresses: neighbours, scores, a heatmap, a tree, and a forest to read."""
     from wordforest.demo import run_demo, show
 
     with reporter(quiet=False, as_json=False) as report:
-        run = run_demo(out, force, report)
-    show(run, out)
+        run, readable = run_demo(out, force, report)
+    show(run, readable, out)
 
 
 def _keep(out: Path | None, force: bool) -> None:
