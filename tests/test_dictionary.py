@@ -202,7 +202,6 @@ def test_many_non_negative_sweeps_reach_the_constrained_minimum() -> None:
     np.testing.assert_allclose(step / np.maximum(1, np.linalg.norm(step, axis=0)), D, atol=1e-9)
 
 
-@pytest.mark.xfail(reason="the square of a minimiser may be too large for float32, and the atom becomes zero")
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_an_atom_with_tiny_codes_alone_keeps_its_length() -> None:
     X, A, D = nonnegative_problem(0, M=2, unused=(1,), dtype=np.float32)

@@ -41,8 +41,8 @@ ALLOWED = {
                             "settings", "experiment"},
     "reproduce": {"errors", "evaluation", "store", "progress", "vectors", "demo", "reproduce"},
     "demo": {"errors", "experiment", "evaluation", "figures", "progress", "store", "terminal"},
-    "cli": {"__init__", "errors", "datasets", "experiment", "evaluation", "explorer", "figures", "progress", "reading", "store",
-            "terminal", "demo", "reproduce", "cli"},
+    "cli": {"__init__", "errors", "datasets", "experiment", "evaluation", "explorer", "figures", "progress", "reading",
+            "store", "terminal", "demo", "reproduce", "cli"},
     "__main__": {"cli"},
     "__init__": BOTTOM | {"text", "counts", "association", "coder", "vectors", "evaluation", "store", "experiment"},
 }  # fmt: skip

@@ -196,6 +196,8 @@ def split_settings(settings: dict[str, Any]) -> tuple[CountSettings, TrainSettin
     """
     preset = settings.get("preset", "paper")
     _one_of("preset", preset, tuple(PRESETS))
+    if preset == "readable" and settings.get("learner") == "entries":
+        raise InputError("the preset readable needs the learner online. Leave the learner or the preset out.")
     settings = {**PRESETS[preset], **{name: value for name, value in settings.items() if name != "preset"}}
     counting, training = CountSettings.__dataclass_fields__, TrainSettings.__dataclass_fields__
     check_known(settings, [*counting, *training])

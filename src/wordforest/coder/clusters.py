@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,9 +134,11 @@ class _Cloud:
         label = np.minimum(same.ravel(), k - 1)
         if 1 < k <= same.max(initial=-1):  # more different points than clusters
             from sklearn.cluster import KMeans
+            from sklearn.exceptions import ConvergenceWarning
 
             state = int(np.random.default_rng(seed).integers(2**31))
-            with one_thread():
+            with one_thread(), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # points equal but for rounding: fewer clusters
                 label = KMeans(k, n_init=_TRIES, random_state=state).fit(Z, sample_weight=self.weights[points]).labels_
         parts = [points[label == i] for i in range(k)]
         return sorted(parts, key=lambda part: -len(part))

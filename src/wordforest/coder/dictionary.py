@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -91,7 +92,7 @@ def update_nonnegative_dictionary(
         parts = list(executor.map(begin, slices))
         length = 1.0
         for n in range(len(used)):
-            length = max(1.0, sum(executor.map(_aiming(used, n, length), parts)) ** 0.5)
+            length = max(1.0, math.hypot(*executor.map(_aiming(used, n, length), parts)))
         for rows, part in zip(slices, parts, strict=True):
             if used:
                 part.move(used[-1], length)
@@ -113,13 +114,14 @@ class _Slice:
         self.changes = self.atoms * 0
 
     def aim(self, used: list[int], n: int, length: float) -> float:
-        """Find the minimiser of the n-th atom in use, once the one before it has moved; return its squared length."""
+        """Find the minimiser of the n-th atom in use, once the one before it has moved; return its length."""
         if n:
             self.move(used[n - 1], length)
         b = used[n]
         u = self.atoms[b] + (self.residuals[b] - self.own[:b, b] @ self.changes[:b]) / self.own[b, b]
-        self.changes[b] = namespace(u).clip(u, 0, None)
-        return float((self.changes[b] * self.changes[b]).sum())
+        self.changes[b] = u = namespace(u).clip(u, 0, None)
+        largest = float(u.max())  # squares of what tiny codes ask for would overflow
+        return largest * float(((u / largest) ** 2).sum()) ** 0.5 if largest > 0 else 0.0
 
     def move(self, b: int, length: float) -> None:
         """Move an atom to its minimiser, divided by its length if that is above one."""

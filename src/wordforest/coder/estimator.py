@@ -90,7 +90,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return cls(n_trees, branching, lam, **settings)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ForestCoder:
-        """Learn the dictionary from the rows of X (V, C); a row of weight 2 counts like two rows."""
+        """Learn the dictionary from the rows of X (V, C); a row of weight 2 counts like two rows.
+
+        A start that looks at the data sees every row of positive weight once.
+        """
         self.fit_transform(X, y, sample_weight)
         return self
 
@@ -102,7 +105,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             epochs=self.epochs, tol=self.tol, seed=self._seed(), nonnegative=self.nonnegative_dictionary,
             revive=not isinstance(self._start(), NestedStart),
         )  # fmt: skip
-        D = self._begin(X, settings.seed)
+        D = self._begin(X if weights is None or not weights.any() else X[weights > 0], settings.seed)
         learned = learn_online(
             X, self._penalty(), len(self.forest_), settings, start=D, weights=weights, executor=self._executor()
         )
@@ -208,7 +211,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _penalty(self) -> ForestL2:
         weights = None
-        if self.depth_weights is not None:
+        if self.depth_weights is not None and len(self.depth_weights):
             deeper = [self.depth_weights[-1]] * int(self.forest_.depth.max())
             weights = depth_weights(self.forest_, [*self.depth_weights, *deeper])
         return ForestL2(self.forest_, self.lam, weights, self.nonnegative)

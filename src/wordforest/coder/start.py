@@ -122,7 +122,8 @@ class NestedStart:
             if not _set_atom(D, node, added, nonnegative):
                 own = members[node] if len(members[node]) else np.arange(len(rows))
                 row = np.random.default_rng((seed, node)).choice(rows[own])
-                _set_atom(D, node, _dense_row(X, row), nonnegative)
+                if not _set_atom(D, node, _dense_row(X, row), nonnegative):
+                    D[:, node] = random_atoms(len(D), 1, seed + node, nonnegative=nonnegative)[:, 0]
         return Begun(D, forest)
 
     def _rows(self, squares: Array, seed: int) -> Array:
