@@ -5,12 +5,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    ?= demo
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
 
-test: lint
+test: lint $(VENV)/.browser
 	$(BIN)/pytest
 
 lint: $(VENV)/.test
@@ -19,7 +19,18 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 bench: $(VENV)/.test
-	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+	for name in train coder baselines entries; do \
+	  $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+pictures: $(VENV)/.test $(VENV)/.browser
+	$(BIN)/python benchmarks/pictures.py $(CORPUS)
+
+# Chromium for the tests of the page: Debian's, where we may install it. Without it those tests are skipped.
+$(VENV)/.browser: | $(VENV)/bin/python
+	command -v chromedriver > /dev/null || \
+	  { [ "$$(id -u)" = 0 ] && apt-get install -y -qq chromium chromium-driver > /dev/null 2>&1; } || \
+	  echo "no Chromium here, so the tests of the page are skipped: install chromium and chromium-driver"
+	touch $@
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache

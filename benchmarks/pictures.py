@@ -1,0 +1,86 @@
+"""Draw every picture of the documents: figures of draw, and the states of the page of explore.
+
+python benchmarks/pictures.py CORPUS [--out docs/pictures] [--runs build/pictures]
+
+Trains what is missing under --runs: FOREST with 52 and 520 dimensions, PCA with 520, a readable forest. English text of
+at least some million words is needed for the built-in word lists. Chromium is needed for the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+MODELS = {
+    "forest52": ("train", "COUNTS"),
+    "forest520": ("train", "COUNTS", "--trees", "40"),
+    "pca520": ("baseline", "pca", "COUNTS", "--dimensions", "520"),
+    "readable": ("train", "COUNTS", "--preset", "readable"),
+}
+FIGURES = {
+    "heatmap.png": ("heatmap", "forest52", "--words", "animals", "--words", "countries"),
+    "heatmap_colorblind.png": ("heatmap", "forest52", "--words", "animals", "--words", "countries", "--colors",
+                               "colorblind", "--style", "print", "--dpi", "200"),
+    "tree.png": ("tree", "forest52", "--words", "animal,horse,elephant"),
+    "tree_labels.png": ("tree", "readable", "--words", "jupiter,orbit,telescope", "--tree", "TREE", "--labels", "3"),
+    "forest.png": ("tree", "forest520", "--words", "king", "--tree", "all"),
+    "map_good_bad.png": ("map", "forest520", "pca520", "--title", "FOREST, M = 520", "--title", "PCA, M = 520",
+                         "--words", "good-bad"),
+    "map_man_woman.png": ("map", "forest520", "pca520", "--title", "FOREST, M = 520", "--title", "PCA, M = 520",
+                          "--words", "man-woman"),
+    "curve.png": ("curve", "forest52", "forest520", "readable", "--title", "FOREST, M = 52", "--title",
+                  "FOREST, M = 520", "--title", "readable, M = 260"),
+}  # fmt: skip
+
+
+def wordforest(*arguments: str) -> None:
+    print("wordforest", *arguments, flush=True)
+    subprocess.run([sys.executable, "-m", "wordforest", *arguments], check=True)
+
+
+def strongest_tree(run: Path, word: str) -> str:
+    """Return the number of the tree that a word uses most."""
+    from wordforest.reading import ways
+    from wordforest.store import load_run
+
+    return str(ways(load_run(run).vectors, word).trees[0].tree)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", help="text, or a counts folder")
+    parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
+    parser.add_argument("--runs", type=Path, default=Path("build/pictures"))
+    options = parser.parse_args()
+    runs, out = options.runs, options.out
+    out.mkdir(parents=True, exist_ok=True)
+    counts = Path(options.corpus)
+    if not (counts / "counts.safetensors").exists():
+        counts = runs / "counts"
+        if not (counts / "counts.safetensors").exists():
+            wordforest("count", options.corpus, "--out", str(counts))
+    for name, command in MODELS.items():
+        if not (runs / name / "codes.safetensors").exists():
+            here = [str(counts) if part == "COUNTS" else part for part in command]
+            wordforest(*here, "--out", str(runs / name))
+    tree = strongest_tree(runs / "readable", "jupiter")
+    for name, command in FIGURES.items():
+        here = [str(runs / part) if part in MODELS else tree if part == "TREE" else part for part in command]
+        wordforest("draw", *here, "--out", str(out / name), "--force")
+    page = [sys.executable, str(Path(__file__).with_name("explorer.py")), "pictures", str(runs / "readable")]
+    subprocess.run([*page, "--out", str(out), "--words", "king", "queen", "president"], check=True)
+    for picture in [*out.glob("explorer-*.png"), out / "forest.png"]:
+        shrink(picture)
+
+
+def shrink(picture: Path) -> None:
+    """Keep 256 colours: screenshots take a third of the bytes, and nobody sees it."""
+    from PIL import Image
+
+    Image.open(picture).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
