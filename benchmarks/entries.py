@@ -104,6 +104,21 @@ def lazy(options: argparse.Namespace) -> None:
         print(f"| {every} | {step.objective:.5g} | {step.nonzeros:.1%} | {score} | {rate / 1e6:.2f} |", flush=True)
 
 
+def grid(options: argparse.Namespace) -> None:
+    """Whether any step size leads to NaN: one pass each as in the paper, from far too small to far too large."""
+    words, _, matrix, _ = load_counts(Path(options.counts))
+    X = wf.pmi(matrix)
+    print("| eta | ended with | times halved | objective | finite | similarity |\n|---|---|---|---|---|---|")
+    for eta in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 100.0):
+        settings = wf.EntrySettings(eta=eta, tau=0.001, epochs=1, tol=0.0)
+        penalty = wf.ForestL2(wf.Forest.complete(4), 0.01)
+        learned = wf.learn_from_entries(X, penalty, 52, settings, executor=Threads(max(options.workers)))
+        finite = bool(np.isfinite(learned.A).all() and np.isfinite(learned.D).all())
+        score = f"{similarity(words, learned.A, options.data):.3f}" if options.data else ""
+        facts = (f"{eta:g}", f"{learned.eta:.2g}", len(learned.notices), f"{learned.history[-1].objective:.5g}", finite)
+        print(f"| {' | '.join(map(str, facts))} | {score} |", flush=True)
+
+
 def spool(options: argparse.Namespace) -> None:
     """Speed and memory of a run whose counts, values and entries lie in files, beside one that has them in memory."""
     print("| arrays | seconds to the end of the first pass | M visits/s | memory beyond files after a pass, MB |")
@@ -188,7 +203,15 @@ def _row(learner: str, zeros: str, seconds: float, words: Any, A: np.ndarray, da
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = {"speed": speed, "lazy": lazy, "spool": spool, "spool-one": spool_one, "quality": quality, "glove": glove}
+    parts = {
+        "speed": speed,
+        "lazy": lazy,
+        "grid": grid,
+        "spool": spool,
+        "spool-one": spool_one,
+        "quality": quality,
+        "glove": glove,
+    }
     parser.add_argument("part", nargs="?", default="speed", choices=parts)
     parser.add_argument("--counts", default=None)
     parser.add_argument("--data", default=None)

@@ -20,7 +20,8 @@ from wordforest.counts import Counts, add_counts, count, count_windows, harmonic
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.settings import CountSettings
-from wordforest.text import RARE, read_tokens
+from wordforest.text import RARE, read_tokens, thinning
+from wordforest.text import windows as windows_module
 
 N_WORDS = 6
 id_sentences = st.lists(st.lists(st.integers(0, N_WORDS - 1), max_size=12), max_size=6)
@@ -73,11 +74,11 @@ def test_windows_by_hand() -> None:
     assert matrix.toarray().tolist() == [[0, 2, 2], [2, 2, 1], [2, 1, 0]]
 
 
-@given(id_sentences, windows, st.sampled_from([1, 2, 64]))
+@given(id_sentences, windows, st.sampled_from([1, 7, 1 << 20]))
 @settings(deadline=None)
-def test_counts_equal_the_slow_reference(sentences: list[list[int]], window: int, n_blocks: int) -> None:
+def test_counts_equal_the_slow_reference(sentences: list[list[int]], window: int, n_pairs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counts_module, "_BLOCKS", n_blocks)  # with one block all words share a dense row
+        patch.setattr(windows_module, "BLOCK_PAIRS", n_pairs)  # in one block all words share a dense row
         matrix = count_windows(stream(sentences), N_WORDS, window, executor=Threads(1))
     assert matrix.toarray().tolist() == reference(sentences, window).tolist()
 
@@ -194,11 +195,11 @@ def test_dynamic_windows_by_hand() -> None:
     assert matrix.toarray().tolist() == [[0, 3, 3], [3, 4, 2], [3, 2, 0]]
 
 
-@given(id_sentences, st.integers(1, 16), st.sampled_from([1, 2, 64]))
+@given(id_sentences, st.integers(1, 16), st.sampled_from([1, 7, 1 << 20]))
 @settings(deadline=None)
-def test_dynamic_counts_equal_the_slow_reference(sentences: list[list[int]], window: int, n_blocks: int) -> None:
+def test_dynamic_counts_equal_the_slow_reference(sentences: list[list[int]], window: int, n_pairs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counts_module, "_BLOCKS", n_blocks)
+        patch.setattr(windows_module, "BLOCK_PAIRS", n_pairs)
         matrix = count_windows(stream(sentences), N_WORDS, window, dynamic_window=True, executor=Threads(1))
     assert_canonical(matrix)
     pairs = harmonic_reference(sentences, window)
@@ -395,13 +396,13 @@ def thinned_reference(path: Path, counts: Counts, t: float) -> list[list[str]]:
 
 
 def kept(ids: np.ndarray, keep: np.ndarray, first: int = 0) -> np.ndarray:
-    return counts_module._kept(ids.astype(np.int32), first, keep)
+    return thinning.kept(ids.astype(np.int32), first, keep)
 
 
 def test_the_random_numbers_are_those_of_splitmix64() -> None:
     published = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]  # seed 0
-    assert [counts_module._uniform(i) for i in range(4)] == [(number >> 11) / 2**53 for number in published]
-    assert counts_module._uniform(2**40) == uniform(2**40)
+    assert [thinning.uniform(i) for i in range(4)] == [(number >> 11) / 2**53 for number in published]
+    assert thinning.uniform(2**40) == uniform(2**40)
 
 
 def test_keep_probability_by_hand() -> None:
@@ -497,7 +498,7 @@ def test_thinned_counts_equal_the_slow_reference_for_any_shards_pieces_and_worke
     whole = count(path, **options, executor=Threads(1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts_module, "SHARD_TOKENS", shard)
-        patch.setattr(counts_module, "_PIECE", piece)
+        patch.setattr(thinning, "PIECE", piece)
         parts = count(path, **options, executor=Threads(n_workers))
     slow = harmonic_reference if dynamic else window_counts
     assert as_dict(whole) == slow(thinned_reference(path, whole, t), window)
@@ -513,7 +514,7 @@ def test_a_larger_corpus_gives_the_same_arrays_for_any_shards_and_workers(
     assert one.matrix.sum() < 0.9 * count(large_corpus, window=4, dynamic_window=True).matrix.sum()
     for shard, piece, n_workers in ((70_001, 10_007, 2), (30_011, 1 << 18, 5)):
         monkeypatch.setattr(counts_module, "SHARD_TOKENS", shard)
-        monkeypatch.setattr(counts_module, "_PIECE", piece)
+        monkeypatch.setattr(thinning, "PIECE", piece)
         assert_same_arrays(one.matrix, count(large_corpus, **options, executor=Threads(n_workers)).matrix)
 
 

@@ -11,6 +11,7 @@ from wordforest.progress import (
     Event,
     JsonReporter,
     LineReporter,
+    QuietReporter,
     Reporter,
     describe,
     make_reporter,
@@ -136,8 +137,8 @@ def test_the_silent_reporter_takes_everything():
         ({}, io.StringIO(), LineReporter),
         ({}, Terminal(), BarReporter),
         ({"as_json": True}, Terminal(), JsonReporter),
-        ({"quiet": True}, Terminal(), Reporter),
-        ({"quiet": True, "as_json": True}, io.StringIO(), Reporter),
+        ({"quiet": True}, Terminal(), QuietReporter),
+        ({"quiet": True, "as_json": True}, io.StringIO(), QuietReporter),
     ],
     ids=["log", "terminal", "json", "quiet", "quiet wins"],
 )

@@ -56,7 +56,8 @@ def uses_every_branch(A: np.ndarray, forest: Forest) -> bool:
 
 
 def check_strengths_fall(A: np.ndarray, forest: Forest) -> None:
-    worth = np.array([(A[:, i:end].astype(np.float64) ** 2).sum() for i, end in enumerate(forest.end)])
+    home = np.bincount(abs(A[A.any(1)]).argmax(1), minlength=len(forest))  # rows whose largest value a node has
+    worth = np.array([home[i:end].sum() for i, end in enumerate(forest.end)])
     for siblings in [forest.roots, *map(forest.children, range(len(forest)))]:
         assert (np.diff(worth[list(siblings)]) <= 1e-9 * worth.max()).all()
 

@@ -6,10 +6,10 @@ import gzip
 import hashlib
 import io
 import lzma
+import random
 import tracemalloc
 import unicodedata
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,7 +26,7 @@ from wordforest.execution import Threads
 from wordforest.streams import created, opened
 from wordforest.text import RARE, TextRules, Tokens, Vocabulary, choose_vocabulary, read_tokens, reader, tokens
 from wordforest.text.reader import find_sources, read_chunks, total_bytes
-from wordforest.text.tokenizer import BREAK, Tokenizer, split_forms
+from wordforest.text.tokenizer import BREAK, FormTable, Tokenizer, split_forms
 from wordforest.text.tokens import normalise
 
 RULES = {"words": TextRules("words"), "whitespace": TextRules("whitespace")}
@@ -70,7 +70,7 @@ def sentences_of(read: Tokens) -> list[list[str]]:
 
 
 def read_small_chunks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(tokens, "read_chunks", partial(read_chunks, size=size))
+    monkeypatch.setattr(tokens, "CHUNK_BYTES", size)
 
 
 # ---- what a word is
@@ -199,34 +199,74 @@ def test_one_letter_a_line_fits_the_span_buffer(tokenizer: Tokenizer) -> None:
 
 
 def test_the_form_table_grows() -> None:
-    n = 40_000  # two doublings of 2^14
+    n = 40_000  # four doublings of 2^12
     forms = split_forms(" ".join(f"w{i % n}" for i in range(2 * n)).encode(), "words")
     assert forms.forms == [b"w%d" % i for i in range(n)]
-    assert forms.counts.tolist() == [2] * n
     assert forms.ids.tolist() == [*range(n), *range(n)]
 
 
-def fnv1a(form: bytes) -> int:
-    h = 14695981039346656037
-    for byte in form:
-        h = (h ^ byte) * 1099511628211 % 2**64
-    return h
+def mixed(h: int) -> int:
+    h = (h ^ h >> 32) * 0x9E3779B97F4A7C15 % 2**64
+    return h ^ h >> 29
+
+
+def key(form: bytes) -> int:
+    """The key of a form in the table, from its definition."""
+    if len(form) < 8:
+        return int.from_bytes(form, "little")
+    h = 0
+    for start in range(0, len(form) // 8 * 8 + 1, 8):
+        h = mixed(h ^ int.from_bytes(form[start : start + 8], "little"))
+    return h | 1 << 63
 
 
 def test_forms_of_one_slot_stay_apart() -> None:
     by_slot: dict[int, list[str]] = {}
     for i in range(60_000):
-        h = fnv1a(b"w%d" % i)
-        by_slot.setdefault((h ^ h >> 29) % 2**15, []).append(f"w{i}")
+        by_slot.setdefault(mixed(key(b"w%d" % i)) % 2**13, []).append(f"w{i}")
     crowded = max(by_slot.values(), key=len)
     assert len(crowded) > 4
     assert words(" ".join(crowded + crowded)) == crowded + crowded
 
 
 def test_forms_of_one_hash_and_length_stay_apart() -> None:
-    pair = ["7mohtcOFVz", "c1E51sSEyx"]
-    assert fnv1a(pair[0].encode()) == fnv1a(pair[1].encode())
-    assert words(" ".join(pair), lowercase=False) == pair
+    rng = random.Random(0)
+    letters = bytes(range(97, 123)) + bytes(range(65, 91)) + bytes(range(48, 58))
+    first = b"abcdefgh" + b"ijklmnop"
+    target = mixed(int.from_bytes(first[:8], "little")) ^ int.from_bytes(first[8:], "little")
+    while True:  # any eight bytes and the eight that lead to the same hash, until those are letters: one in 84,000
+        start = bytes(rng.choices(letters, k=8))
+        rest = (target ^ mixed(int.from_bytes(start, "little"))).to_bytes(8, "little")
+        if all(byte in letters for byte in rest):
+            break
+    pair = [first.decode(), (start + rest).decode()]
+    assert key(pair[0].encode()) == key(pair[1].encode())
+    assert words(" ".join(pair + pair), lowercase=False) == pair + pair
+
+
+@pytest.mark.parametrize("length", [1, 6, 7, 8, 9, 15, 16, 17, 40])
+def test_forms_that_differ_in_one_byte_stay_apart(length: int) -> None:
+    forms = ["a" * i + "b" + "a" * (length - i - 1) for i in range(length)] + ["a" * length, "a" * (length + 1)]
+    assert words(" ".join(forms + forms)) == forms + forms
+
+
+def test_a_table_knows_the_forms_of_earlier_chunks() -> None:
+    table = FormTable()
+    first, second = (split_forms(text, "words", table) for text in (b"one two one", b"three two considerations"))
+    assert (first.ids.tolist(), first.forms) == ([0, 1, 0], [b"one", b"two"])
+    assert (second.ids.tolist(), second.forms) == ([2, 1, 3], [b"three", b"considerations"])
+    assert table.forms() == [b"one", b"two", b"three", b"considerations"]
+
+
+def test_a_worker_that_forgets_its_forms_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"w{i * i % 97} w{i % 13}. End\n" for i in range(500)))
+    read_small_chunks(monkeypatch, 100)
+    whole = read_tokens(path, executor=Threads(2))
+    monkeypatch.setattr(tokens, "_MOST_FORMS", 5)
+    again = read_tokens(path, executor=Threads(2))
+    assert (again.words, again.ids.tolist()) == (whole.words, whole.ids.tolist())
+    assert again.counts.tolist() == whole.counts.tolist()
 
 
 # ---- chunks

@@ -1,15 +1,15 @@
 """Token ids to sparse window counts. Counts are integers, so counts of shards add up exactly.
 
-For each word all its positions are visited one after the other, and its neighbours are counted in one dense row
-that stays in cache; no hash table, no sorting of pairs. Words are independent, so blocks of words go to workers.
+In a shard all positions of a word are visited one after the other, and its neighbours are counted in one dense row
+that stays in cache; no hash table, no sorting of pairs. Shards go to workers. What a shard found lies in blocks of
+rows, in memory or in a file; at the end the blocks of all shards are added up, one block of rows at a time. So neither
+the corpus nor its counts need to fit into memory, and the result is the same for any shards, blocks and workers.
 """
 
 from __future__ import annotations
 
-import math
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,20 +18,37 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.compile import kernel
-from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads
-from wordforest.text import TextRules, Vocabulary, choose_vocabulary, read_tokens
+from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens
+from wordforest.text.place import Place
+from wordforest.text.thinning import keep_probability, thinned
+from wordforest.text.tokens import IdFile
+from wordforest.text.windows import (
+    INT32_MAX,
+    Integers,
+    Rows,
+    Scratch,
+    WindowRules,
+    add_rows,
+    count_rows,
+    find_positions,
+    harmonic_weights,
+    narrow,
+    row_blocks,
+    vocabulary_rows,
+)
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
-Integers: TypeAlias = "NDArray[np.int32] | NDArray[np.int64]"
+Block: TypeAlias = "tuple[int, int, int]"  # counts of a block of rows in a place: key, pairs, bytes of a count
 
-SHARD_TOKENS = 1 << 26
-_BLOCKS = 64  # blocks of words in a shard, about equal in tokens
-_PIECE = 1 << 20  # ids thinned at a time
-_INT32_MAX = int(np.iinfo(np.int32).max)
-# Twice the sum of lcm(1..16) / d is below 5 million, so that 64 bits hold a word's pairs up to 10^12 tokens.
-_WIDEST_DYNAMIC_WINDOW = 16
+__all__ = [
+    "Counts", "Tally", "WindowRules", "add_counts", "count", "count_windows", "harmonic_weights", "keep_probability",
+    "tally_corpus",
+]  # fmt: skip
+
+SHARD_TOKENS = 1 << 25  # at most
+_LEAST_SHARD = 1 << 16  # tokens
+_MERGED_PAIRS = 1 << 22  # that are added up at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +63,37 @@ class Counts:
     fingerprint: str = ""  # SHA-256 of the corpus
 
 
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Window counts that lie in a place, in memory or in a file, block by block of rows."""
+
+    vocabulary: Vocabulary
+    fingerprint: str
+    shape: tuple[int, int]
+    indptr: NDArray[np.int64]  # (V + 1,)
+    dtype: Any  # of the counts: 32 bits where they are enough
+    place: Place
+    borders: NDArray[np.int64]  # of the blocks of rows
+    blocks: list[Block] = field(repr=False)
+
+    def parts(self) -> Iterator[tuple[NDArray[np.int32], Integers]]:
+        """Yield columns and counts, rows in order."""
+        for (first, last), block in zip(pairwise(self.borders), self.blocks, strict=True):
+            _, columns, values = _unpacked(self.place, block, int(last - first))
+            yield columns, values.astype(self.dtype, copy=False)
+
+    def matrix(self) -> CSR:
+        """Return all counts in memory."""
+        nnz = int(self.indptr[-1])
+        columns, values = np.empty(nnz, dtype=np.int32), np.empty(nnz, dtype=self.dtype)
+        done = 0
+        for column, value in self.parts():
+            columns[done : done + len(column)] = column
+            values[done : done + len(column)] = value
+            done += len(column)
+        return sparse.csr_array((values, columns, narrow(self.indptr)), shape=self.shape)
+
+
 def count(
     corpus: str | Path | Iterable[str | Path],
     *,
@@ -54,27 +102,49 @@ def count(
     max_vocab: int | None = None,
     dynamic_window: bool = False,
     subsample: float = 0.0,
+    max_contexts: int | None = None,
+    mark_sides: bool = False,
+    keep_words: Sequence[str] = (),
     rules: TextRules | None = None,
     executor: Executor | None = None,
     spool_folder: Path | None = None,
+    memory: int | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> Counts:
     """Count the words of a corpus and the pairs of words at most ``window`` apart within a sentence.
 
-    ``dynamic_window`` lets a pair at distance d count in proportion to 1/d. ``subsample`` drops frequent words before
-    windows are made (see ``keep_probability``), typically with 1e-3 to 1e-5; 0 keeps all, and the counts of the
-    vocabulary are those of the text either way. ``on_progress`` is called with the stage ("read" or "count"), tokens
-    done, and bytes read or tokens in all.
+    See ``WindowRules`` and ``WordRules``. With ``subsample`` the counts of the vocabulary are still those of the text.
+    ``memory`` is a ceiling in bytes for all but the result, three quarters of the machine's if left out; what goes
+    beyond lies in a file without a name in ``spool_folder``. ``on_progress`` is called with the stage ("read" or
+    "count"), tokens done, and bytes read or tokens in all.
     """
-    _check_settings(window, dynamic_window, subsample)
+    windows = WindowRules(window, dynamic_window, subsample, max_contexts, mark_sides)
+    place = Place(spool_folder, memory)
+    words = WordRules(min_count, max_vocab, tuple(keep_words))
+    tally = tally_corpus(corpus, windows, words, rules, place, executor=executor, on_progress=on_progress)
+    counts = Counts(tally.matrix(), tally.vocabulary, tally.fingerprint)
+    place.close()
+    return counts
+
+
+def tally_corpus(
+    corpus: str | Path | Iterable[str | Path],
+    windows: WindowRules,
+    words: WordRules,
+    rules: TextRules | None,
+    place: Place,
+    *,
+    executor: Executor | None = None,
+    on_progress: Callable[[str, int, int], None] | None = None,
+) -> Tally:
+    """Count a corpus as ``count`` does, and leave the counts in a place; a named one may hold a try to go on with."""
     report = on_progress or (lambda *_: None)
     executor = executor or Threads()
     tokens = read_tokens(
-        corpus, rules, executor=executor, spool_folder=spool_folder,
-        on_progress=lambda done, size: report("read", done, size),
-    )  # fmt: skip
-    vocabulary, rows = choose_vocabulary(tokens.words, tokens.counts, min_count, max_vocab)
-    ids, counted = tokens.ids, 0
+        corpus, rules, executor=executor, place=place, on_progress=lambda done, size: report("read", done, size)
+    )
+    vocabulary, rows = choose_words(tokens.words, tokens.counts, words)
+    counted = 0
 
     def on_words(n_tokens: int) -> None:
         nonlocal counted
@@ -82,18 +152,13 @@ def count(
         report("count", counted, tokens.n_tokens)
 
     on_words(0)
-    if subsample:
-        keep = keep_probability(vocabulary.counts, subsample)[rows]
-        ids = _thinned(ids, keep, executor, spool_folder, on_words)
-    matrix: CSR | None = None
-    for part, centres in _shards(ids, rows, window):
-        shard = count_windows(
-            part, len(vocabulary), window, dynamic_window=dynamic_window,
-            centres=centres, executor=executor, on_words=on_words,
-        )  # fmt: skip
-        matrix = shard if matrix is None else add_counts(matrix, shard)
-    assert matrix is not None  # noqa: S101 a corpus has at least one shard
-    return Counts(matrix, vocabulary, tokens.fingerprint)
+    ids = _ids(tokens, vocabulary, rows, windows, place, executor, on_words)
+    borders = row_blocks(vocabulary.counts, 2 * min(windows.window, len(ids)), windows.columns(len(vocabulary)))
+    shards = _tally_shards(ids, np.append(rows, np.int32(-1)), windows, borders, place, executor, on_words)
+    indptr, blocks = _merged(shards, borders, windows.columns(len(vocabulary)), place, executor)
+    dtype = np.dtype(f"i{max((block[2] for block in blocks), default=4)}")
+    shape = (len(vocabulary), windows.columns(len(vocabulary)))
+    return Tally(vocabulary, tokens.fingerprint, shape, indptr, dtype, place, borders, blocks)
 
 
 def count_windows(
@@ -112,232 +177,127 @@ def count_windows(
     add up to the counts of the whole. With ``dynamic_window`` a pair at distance d counts as in ``harmonic_weights``.
     ``on_words`` is called with the number of centres just done.
     """
-    weights = harmonic_weights(window) if dynamic_window else np.ones(min(window, len(ids)), dtype=np.int64)
+    weights = WindowRules(window, dynamic_window).weights(len(ids))
+    pad = np.full(len(weights), -1, dtype=np.int32)
+    padded = np.concatenate((pad, ids, pad))
     first, last, _ = centres.indices(len(ids))
-    starts, positions = _positions(ids, first, last, n_words)
-    blocks = [(a, b) for a, b in pairwise(_balanced(starts, _BLOCKS)) if a < b]
-    sizes, columns, values = [], [], []
-    rows = (executor or Threads()).map(lambda ab: _count_block(ids, positions, starts, *ab, weights), blocks)
-    for (a, b), (size, column, value) in zip(blocks, rows, strict=True):
-        sizes.append(size)
-        columns.append(column)
-        values.append(value)
+    starts, positions = find_positions(padded, first + len(pad), last + len(pad), n_words)
+    blocks = [(int(a), int(b)) for a, b in pairwise(row_blocks(np.diff(starts), 2 * len(weights), n_words))]
+
+    def count_block(block: tuple[int, int]) -> Rows:
+        return count_rows(padded, positions, starts, block, weights, (n_words, 0), Scratch(n_words))
+
+    found = []
+    for (a, b), rows in zip(blocks, (executor or Threads()).map(count_block, blocks), strict=True):
+        found.append(rows)
         if on_words:
             on_words(int(starts[b] - starts[a]))
-    indptr = np.zeros(n_words + 1, dtype=np.int64)
-    np.cumsum(np.concatenate(sizes), out=indptr[1:])
-    parts = (np.concatenate(values), np.concatenate(columns), _narrow(indptr))
-    return sparse.csr_array(parts, shape=(n_words, n_words))
+    sizes, columns, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    indptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    return sparse.csr_array((values, columns, narrow(indptr)), shape=(n_words, n_words))
 
 
 def add_counts(a: CSR, b: CSR) -> CSR:
     """Add the counts of two shards, in 64 bits if 32 do not hold them."""
-    if int(a.data.max(initial=0)) + int(b.data.max(initial=0)) > _INT32_MAX:
+    if int(a.data.max(initial=0)) + int(b.data.max(initial=0)) > INT32_MAX:
         a = a.astype(np.int64)
     total: CSR = a + b
-    total.data = _narrow(total.data)  # the type, too, must not depend on the shards
+    total.data = narrow(total.data)  # the type, too, must not depend on the shards
     return total
 
 
-def harmonic_weights(window: int) -> NDArray[np.int64]:
-    """Return how often a pair at distance d = 1 .. window counts, ``lcm(1..window) / d``, (window,).
-
-    Weights 1/d, as GloVe has them, in integers, so that shards add up exactly; the common factor, which is the first
-    of them, cancels in PMI. (The shrinking window of word2vec weighs ``(window + 1 - d) / window`` in expectation.)
-
-    >>> harmonic_weights(5).tolist()
-    [60, 30, 20, 15, 12]
-    """
-    _check_settings(window, dynamic_window=True)
-    distances = range(1, window + 1)
-    return np.array([math.lcm(*distances) // d for d in distances], dtype=np.int64)
-
-
-def keep_probability(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float64]:
-    """Return how probably an occurrence of each word stays, word2vec's ``min(1, sqrt(t/f) + t/f)``, (V,).
-
-    f is the share of the word in all tokens, above 0, and t the threshold ``subsample``.
-    """
-    ratio = subsample / (counts / counts.sum())
-    kept: NDArray[np.float64] = np.minimum(1.0, np.sqrt(ratio) + ratio)
-    return kept
+def _ids(
+    tokens: Tokens, vocabulary: Vocabulary, rows: NDArray[np.int32], windows: WindowRules,
+    place: Place, executor: Executor, on_words: Callable[[int], None],
+) -> IdFile:  # fmt: skip
+    """Return the ids to count, after dropping some if asked to."""
+    if not windows.subsample:
+        return tokens.file
+    keep = keep_probability(vocabulary.counts, windows.subsample)[rows]
+    if place.named:
+        place.cut("thinned.bin", 0)
+    return thinned(tokens.file, keep, IdFile(place, "thinned.bin"), executor, on_words)
 
 
-def _check_settings(window: int, dynamic_window: bool, subsample: float = 0.0) -> None:
-    if window < 1:
-        raise InputError(f"window = {window}, but it must be at least 1.")
-    if dynamic_window and window > _WIDEST_DYNAMIC_WINDOW:
-        raise InputError(
-            f"window = {window}, but with a dynamic window it must be at most {_WIDEST_DYNAMIC_WINDOW}: weights 1/d in "
-            "integers would grow past 64 bits. Use a smaller window, or one that is not dynamic."
-        )
-    if not 0 <= subsample < 1:
-        raise InputError(
-            f"subsample = {subsample}, but it must be at least 0 (keep all) and below 1. Typical are 1e-3 to 1e-5."
-        )
+def _tally_shards(
+    ids: IdFile, lookup: NDArray[np.int32], windows: WindowRules, borders: NDArray[np.int64],
+    place: Place, executor: Executor, on_words: Callable[[int], None],
+) -> list[list[Block]]:  # fmt: skip
+    """Count shard by shard, as large as memory allows, and return the blocks of each; go on where a try broke off."""
+    notes = place.notes()
+    size = next((note["shards"] for note in notes if "shards" in note), 0)
+    if not size:
+        # ids as they come, renumbered and by position take 12 bytes a token; several shards a worker share the work
+        fits = place.memory // (4 * 12 * executor.n_workers)
+        size = min(max(fits, _LEAST_SHARD), SHARD_TOKENS, max(-(-len(ids) // (2 * executor.n_workers)), _LEAST_SHARD))
+        place.note({"shards": size})
+    known: dict[int, list[Block]] = {note["shard"]: note["blocks"] for note in notes if "shard" in note}
+
+    def tally(start: int) -> tuple[int, list[Block], int]:
+        if start in known:
+            return start, known[start], 0
+        return start, *_tally_shard(ids, start, start + size, lookup, windows, borders, place)
+
+    shards = []
+    for start, blocks, n_tokens in executor.map(tally, range(0, len(ids), size)):
+        shards.append(blocks)
+        if start not in known and all(key >= 0 for key, *_ in blocks):
+            place.note({"shard": start, "blocks": blocks})
+        on_words(n_tokens)
+    return shards
 
 
-def _thinned(
-    ids: NDArray[np.int32],
-    keep: NDArray[np.float64],
-    executor: Executor,
-    spool_folder: Path | None,
-    on_words: Callable[[int], None],
-) -> NDArray[np.int32]:
-    """Drop occurrences of word w with probability ``1 - keep[w]``; sentence borders stay.
-
-    Whether one goes depends on its place in the corpus alone. What stays lies in another temporary file, so that
-    windows can be cut from it anywhere. ``on_words`` is called with the number of tokens just dropped.
-    """
-    starts = range(0, len(ids), _PIECE)
-    pieces = executor.map(lambda start: _kept(np.asarray(ids[start : start + _PIECE]), start, keep), starts)
-    with tempfile.TemporaryFile(dir=spool_folder) as spool:  # what is mapped from it outlives the handle
-        for start, kept in zip(starts, pieces, strict=True):
-            spool.write(kept.tobytes())
-            dropped = min(_PIECE, len(ids) - start) - len(kept)
-            if dropped:  # a second report of none done would look like a second beginning
-                on_words(dropped)
-        spool.flush()
-        return np.memmap(spool, dtype=np.int32, mode="r")  # never empty: a corpus ends with a border
+def _tally_shard(
+    ids: IdFile, start: int, stop: int, lookup: NDArray[np.int32], windows: WindowRules,
+    borders: NDArray[np.int64], place: Place,
+) -> tuple[list[Block], int]:  # fmt: skip
+    """Count around ids[start:stop]; return the blocks of rows, and how many tokens were counted."""
+    n_words, weights = int(borders[-1]), windows.weights(len(ids))
+    margin, stop = len(weights), min(stop, len(ids))
+    low, high = max(0, start - margin), min(len(ids), stop + margin)
+    rows = vocabulary_rows(ids.read(low, high), lookup, low - start + margin, stop + margin - high)
+    starts, positions = find_positions(rows, margin, margin + stop - start, n_words)
+    n_contexts, n_columns = windows.contexts(n_words), windows.columns(n_words)
+    sides, scratch = (n_contexts, n_columns - n_contexts), Scratch(n_columns)
+    blocks = []
+    for block in pairwise(borders.tolist()):
+        blocks.append(_packed(place, count_rows(rows, positions, starts, block, weights, sides, scratch)))
+    return blocks, int(starts[-1])
 
 
-def _shards(ids: NDArray[np.int32], rows: NDArray[np.int32], window: int) -> Iterator[tuple[NDArray[np.int32], slice]]:
-    """Cut a stream of ids into shards that fit in memory, with a window's margin, renumbered to vocabulary rows."""
-    lookup = np.append(rows, np.int32(-1))  # a sentence border, -1, finds the last
-    for start in range(0, len(ids), SHARD_TOKENS):
-        end = min(start + SHARD_TOKENS, len(ids))
-        low, high = max(0, start - window), min(len(ids), end + window)
-        yield lookup[ids[low:high]], slice(start - low, end - low)
+def _merged(
+    shards: list[list[Block]], borders: NDArray[np.int64], n_columns: int, place: Place, executor: Executor
+) -> tuple[NDArray[np.int64], list[Block]]:
+    """Add up the blocks of all shards; return where rows begin, and the blocks of the sum."""
+
+    def merge(number: int) -> tuple[NDArray[np.int32], Block]:
+        n_rows, scratch = int(borders[number + 1] - borders[number]), Scratch(n_columns)
+        blocks = [shard[number] for shard in shards]
+        waiting = [_unpacked(place, blocks[0], n_rows)]
+        if len(blocks) == 1:
+            return waiting[0][0], blocks[0]
+        for block in blocks[1:]:
+            waiting.append(_unpacked(place, block, n_rows))
+            if sum(len(columns) for _, columns, _ in waiting) > _MERGED_PAIRS:
+                waiting = [add_rows(waiting, scratch)]
+        total = add_rows(waiting, scratch)
+        for key, *_ in blocks:
+            place.drop(key)
+        return total[0], _packed(place, total)
+
+    merged = list(executor.map(merge, range(len(borders) - 1)))
+    sizes = np.concatenate([sizes for sizes, _ in merged])
+    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), [block for _, block in merged]
 
 
-def _balanced(starts: NDArray[np.int64], n_blocks: int) -> NDArray[np.int64]:
-    """Borders of blocks of words with about equally many tokens."""
-    targets = np.linspace(0, starts[-1], n_blocks + 1)
-    borders = np.searchsorted(starts, targets)
-    borders[0], borders[-1] = 0, len(starts) - 1
-    return np.maximum.accumulate(borders)
+def _packed(place: Place, rows: Rows) -> Block:
+    sizes, columns, values = rows
+    part = np.concatenate([array.view(np.uint8) for array in (sizes, columns, values)])
+    return place.put(part), len(columns), values.itemsize
 
 
-def _count_block(
-    ids: NDArray[np.int32], positions: NDArray[np.int32], starts: NDArray[np.int64],
-    first: int, last: int, weights: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], Integers]:  # fmt: skip
-    """Count the neighbours of words first .. last - 1, in 64 bits where a sum might outgrow 32."""
-    most = 2 * int(weights.sum()) * int(np.diff(starts[first : last + 1]).max())
-    weights_used = weights.astype(np.int32) if most <= _INT32_MAX else weights
-    sizes, columns, values = _count_rows(ids, positions, starts, first, last, weights_used)
-    return sizes, columns, _narrow(values)
-
-
-def _narrow(integers: Integers) -> Integers:
-    """Use 32 bits where they are enough: less memory, and SciPy keeps both index arrays in one type."""
-    if integers.dtype == np.int32 or integers.max(initial=0) > _INT32_MAX:
-        return integers
-    return integers.astype(np.int32)
-
-
-@kernel
-def _kept(ids: NDArray[np.int32], first: int, keep: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return those of the ids that stay; ids[i] is number ``first + i`` of the corpus."""
-    kept = np.empty(len(ids), dtype=np.int32)
-    n = 0
-    for i in range(len(ids)):
-        if ids[i] < 0 or _uniform(first + i) < keep[ids[i]]:
-            kept[n] = ids[i]
-            n += 1
-    return kept[:n]
-
-
-@kernel
-def _uniform(i: int) -> float:
-    """Return number i of the splitmix64 sequence that starts from 0, as a number in [0, 1) of 53 bits."""
-    z = np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return float(z >> np.uint64(11)) * 2.0**-53
-
-
-@kernel
-def _positions(
-    ids: NDArray[np.int32], first: int, last: int, n_words: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the positions of words in ids[first:last], by word: v stands at positions[starts[v]:starts[v + 1]]."""
-    starts = np.zeros(n_words + 1, dtype=np.int64)
-    for p in range(first, last):
-        if ids[p] >= 0:
-            starts[ids[p] + 1] += 1
-    for v in range(n_words):
-        starts[v + 1] += starts[v]
-    fill = starts[:-1].copy()
-    positions = np.empty(starts[-1], dtype=np.int32)
-    for p in range(first, last):
-        v = ids[p]
-        if v >= 0:
-            positions[fill[v]] = p
-            fill[v] += 1
-    return starts, positions
-
-
-@kernel
-def _count_rows(
-    ids: NDArray[np.int32], positions: NDArray[np.int32], starts: NDArray[np.int64],
-    first: int, last: int, weights: Integers,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], Integers]:  # fmt: skip
-    """Count the neighbours of words first .. last - 1. Returns row sizes, columns (sorted in a row) and counts.
-
-    A neighbour at distance d counts ``weights[d - 1]`` times; sums are of the type of the weights.
-    """
-    n_words = len(starts) - 1
-    seen = np.zeros(n_words, dtype=weights.dtype)
-    touched = np.empty(n_words, dtype=np.int32)
-    sizes = np.zeros(last - first, dtype=np.int32)
-    columns = np.empty(1 << 16, dtype=np.int32)
-    values = np.empty(1 << 16, dtype=weights.dtype)
-    filled = 0
-    for v in range(first, last):
-        n = 0
-        for k in range(starts[v], starts[v + 1]):
-            n = _count_around(ids, positions[k], weights, seen, touched, n)
-        while filled + n > len(columns):
-            columns = np.concatenate((columns, np.empty_like(columns)))
-            values = np.concatenate((values, np.empty_like(values)))
-        _take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n])
-        sizes[v - first] = n
-        filled += n
-    return sizes, columns[:filled].copy(), values[:filled].copy()
-
-
-@kernel
-def _count_around(
-    ids: NDArray[np.int32], p: int, weights: Integers, seen: Integers, touched: NDArray[np.int32], n: int
-) -> int:
-    """Count the neighbours of position p; ``touched[:n]`` lists the words seen so far."""
-    for step in (-1, 1):
-        q = p + step
-        for d in range(len(weights)):
-            if q < 0 or q >= len(ids) or ids[q] < 0:
-                break
-            c = ids[q]
-            if seen[c] == 0:
-                touched[n] = c
-                n += 1
-            seen[c] += weights[d]
-            q += step
-    return n
-
-
-@kernel
-def _take_row(seen: Integers, touched: NDArray[np.int32], n: int, columns: NDArray[np.int32], values: Integers) -> None:
-    """Move the counts of one word out of the dense row, in order of the columns, and clear it."""
-    if n > len(seen) // 16:
-        k = 0
-        for c in range(len(seen)):
-            if seen[c]:
-                columns[k] = c
-                k += 1
-    else:
-        columns[:] = np.sort(touched[:n])
-    for k in range(n):
-        values[k] = seen[columns[k]]
-        seen[columns[k]] = 0
+def _unpacked(place: Place, block: Block, n_rows: int) -> Rows:
+    key, n, width = block
+    part = place.get(key, 4 * n_rows + (4 + width) * n)
+    numbers, values = part[: 4 * (n_rows + n)].view(np.int32), part[4 * (n_rows + n) :]
+    return numbers[:n_rows], numbers[n_rows:], values.view(f"i{width}")

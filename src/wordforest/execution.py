@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np  # noqa: F401 loads the BLAS that is limited here
-from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from wordforest.errors import InputError
 
@@ -75,13 +74,17 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
 def one_thread() -> AbstractContextManager[object]:
     """Keep BLAS and OpenMP to one thread, for libraries whose sums depend on the number of threads."""
+    from threadpoolctl import threadpool_limits
+
     limits: AbstractContextManager[object] = threadpool_limits(limits=1)
     return limits
 
 
 @lru_cache(maxsize=1)
-def _blas() -> ThreadpoolController:
+def _blas() -> Any:
     """Find the BLAS of NumPy, once: looking through all loaded libraries takes a millisecond."""
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 

@@ -82,6 +82,19 @@ class LineReporter(Reporter):
         self._stream.flush()
 
 
+class QuietReporter(Reporter):
+    """Warnings alone."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def say(self, message: str) -> None:
+        """Write a line if it is a warning."""
+        if message.startswith("warning:"):
+            self._stream.write(message + "\n")
+            self._stream.flush()
+
+
 class JsonReporter(Reporter):
     """One JSON object a line."""
 
@@ -142,7 +155,7 @@ def make_reporter(*, quiet: bool = False, as_json: bool = False, stream: IO[str]
     """Return bars on a terminal and lines elsewhere; ``as_json`` and ``quiet`` override."""
     stream = stream or sys.stderr
     if quiet:
-        return Reporter()
+        return QuietReporter(stream)
     if as_json:
         return JsonReporter(stream)
     return BarReporter(stream) if stream.isatty() else LineReporter(stream)

@@ -16,6 +16,7 @@ import numpy as np
 
 from wordforest import store
 from wordforest.coder.entries import EntryState
+from wordforest.coder.kernels import on_host
 from wordforest.coder.online import State, Step
 from wordforest.counts import Counts
 from wordforest.errors import InputError
@@ -38,10 +39,7 @@ class Checkpoint:
         self._seconds_per_byte = 1 / _BYTES_PER_SECOND
         if folder is None:
             return
-        if resume and store.has_checkpoint(folder):
-            _check_same(folder, settings)
-        else:
-            store.begin_checkpoint(folder, settings)
+        begin_or_go_on(folder, settings, resume=resume)
 
     def counts(self, *, mapped: bool = False) -> tuple[Counts, dict[str, Any]] | None:
         """Return the counts that an earlier try finished, if it kept them; left in their file if ``mapped``."""
@@ -72,7 +70,7 @@ class Checkpoint:
 
     def keep_learning(self, state: State | EntryState, history: list[dict[str, Any]]) -> None:
         """Write where learning stands, if it went on for long since the last time."""
-        tensors = {name: np.atleast_1d(getattr(state, name)) for name in _TENSORS[type(state)]}
+        tensors = {name: np.atleast_1d(on_host(getattr(state, name))) for name in _TENSORS[type(state)]}
         size = sum(tensor.nbytes for tensor in tensors.values())
         folder = self._folder
         if folder and self._pays(size):
@@ -91,6 +89,14 @@ class Checkpoint:
         write()
         self._last = time.monotonic()
         self._seconds_per_byte = (self._last - started) / size
+
+
+def begin_or_go_on(folder: Path, settings: dict[str, Any], *, resume: bool) -> None:
+    """Begin a checkpoint in a folder; with ``resume`` go on with the one there, if its settings are the same."""
+    if resume and store.has_checkpoint(folder):
+        _check_same(folder, settings)
+    else:
+        store.begin_checkpoint(folder, settings)
 
 
 def history_row(step: Step, seconds: float) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2, depth_weights
 from wordforest.coder.start import NestedStart, RowStart, Start
 from wordforest.errors import InputError
-from wordforest.text import TextRules
+from wordforest.text import TextRules, WordRules
 from wordforest.text.reader import Errors
 from wordforest.text.tokenizer import Tokenizer
+from wordforest.text.windows import WindowRules
 
 Measure = Literal["pmi", "ppmi", "sppmi"]
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -27,7 +28,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "init": "nested", "word_power": 0.2,
     },
 }  # fmt: skip
-_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power")
+_LARGEST_POWER = 2
+_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power", "device")
 _ENTRIES_ONLY = ("eta", "tau", "schedule", "sampling", "lazy")
 
 
@@ -40,6 +42,9 @@ class CountSettings:
     max_vocab: int | None = None
     dynamic_window: bool = False  # pairs at distance d weigh 1/d
     subsample: float = 0.0  # word2vec's threshold for dropping frequent words; 0 keeps all
+    keep_words: tuple[str, ...] = ()  # kept even if they are rare
+    max_contexts: int | None = None  # the most frequent words are contexts; pairs with others are not counted
+    mark_sides: bool = False  # left and right neighbours are contexts of their own
     tokenizer: Tokenizer = "words"
     lowercase: bool = True
     numbers: bool = True
@@ -49,18 +54,21 @@ class CountSettings:
         at_least("window", self.window, 1)
         at_least("min_count", self.min_count, 1)
         at_least("max_vocab", 1 if self.max_vocab is None else self.max_vocab, 1)
-        if self.dynamic_window and self.window > 16:
-            raise InputError(
-                f"window = {self.window}, but with a dynamic window it must be at most 16: weights 1/d in integers "
-                "would grow past 64 bits. Use a smaller window, or one that is not dynamic."
-            )
-        if not 0 <= self.subsample < 1:
-            raise InputError(
-                f"subsample = {self.subsample}, but it must be at least 0 (keep all) and below 1. "
-                "Typical are 1e-3 to 1e-5."
-            )
+        at_least("max_contexts", 1 if self.max_contexts is None else self.max_contexts, 1)
+        object.__setattr__(self, "keep_words", tuple(self.keep_words))
+        _ = self.windows
         _one_of("tokenizer", self.tokenizer, ("words", "whitespace"))
         _one_of("errors", self.errors, ("strict", "replace"))
+
+    @property
+    def windows(self) -> WindowRules:
+        """The part that concerns pairs of words."""
+        return WindowRules(self.window, self.dynamic_window, self.subsample, self.max_contexts, self.mark_sides)
+
+    @property
+    def words(self) -> WordRules:
+        """The part that concerns the vocabulary."""
+        return WordRules(self.min_count, self.max_vocab, self.keep_words)
 
     @property
     def rules(self) -> TextRules:
@@ -105,6 +113,7 @@ class TrainSettings:
     epochs: int | None = None  # passes at most: 100 online, 10 over entries
     tol: float | None = None  # share of the objective that a pass must gain: 5e-3 online, 1e-3 over entries
     dtype: Literal["float32", "float64"] = "float32"
+    device: Literal["cpu", "cuda"] = "cpu"
     seed: int = 0
     learner: Literal["online", "entries"] = "online"
     weights: Literal["none", "abs"] | None = None  # of stored pairs: none online, abs over entries
@@ -124,10 +133,13 @@ class TrainSettings:
         self._check_learner()
         AssociationSettings(self.measure, self.smoothing, self.shift)
         _one_of("dtype", self.dtype, ("float32", "float64"))
+        _one_of("device", self.device, ("cpu", "cuda"))
         at_least("epochs", self.epochs or 0, 1)
         at_least("tol", self.tol or 0, 0)
         at_least("seed", self.seed, 0)
         at_least("word_power", self.word_power, 0)
+        if self.word_power > _LARGEST_POWER:
+            raise InputError(f"word_power = {self.word_power}, but above {_LARGEST_POWER} a few words would be all.")
         _one_of("init", self.init, ("random", "rows", "nested"))
         if self.grow and self.init != "nested":
             raise InputError(f"grow needs nested clusters, but init = {self.init}. Use init nested, or a preset.")

@@ -100,15 +100,16 @@ def _print_grid(grid: Grid) -> None:
 
 def show_forest(title: str, vectors: Vectors, k: int, *, trees: Sequence[int] | None = None) -> None:
     """Print size, sparsity by depth, and the forest: labels, or where codes have signs the strongest words of both."""
+    lines = reading.outline(vectors, k=k, trees=trees)
     console = _console()
     console.print(Text(f"{title}: {len(vectors)} words, {vectors.n_dimensions} dimensions", style="bold"))
     by_depth = ", ".join(f"depth {d}: {share:.1%}" for d, share in enumerate(vectors.density_by_depth()))
     console.print(Text(f"non-zero: {vectors.density():.1%} ({by_depth})"))
-    lines = reading.outline(vectors, k=k, trees=trees)
     if not vectors.has_negatives:
         for row in reading.as_text(lines, numbers=True, shares=True).splitlines():
             console.print(Text(row))
         return
+    console.print(Text("strongest words of both signs:"))
     branches: dict[int, Tree] = {}
     for line in lines:
         label = _both_sides(vectors, line.node, k)
@@ -121,8 +122,8 @@ def show_forest(title: str, vectors: Vectors, k: int, *, trees: Sequence[int] | 
 def show_ways(vectors: Vectors, words: Sequence[str], k: int, *, as_json: bool = False) -> None:
     """Print the way of each word through the forest, and of several words where they part."""
     labels = reading.label_nodes(vectors, k)
-    found = [reading.ways(vectors, word, labels=labels) for word in words]
-    common = reading.common_nodes(vectors, words, labels=labels) if len(words) > 1 else ()
+    found = [reading.ways(vectors, word, k=k, labels=labels) for word in words]
+    common = reading.common_nodes(vectors, words, k=k, labels=labels) if len(words) > 1 else ()
     if as_json:
         _print_json(reading.ways_as_object(found, common))
         return

@@ -134,7 +134,8 @@ def _truncated(products: _Products, settings: SvdSettings) -> Svd:
         start = np.random.default_rng(settings.seed).standard_normal((n_contexts, width))
         Q = _orthonormal(products, start.astype(products.X.dtype))
         for _ in range(settings.iterations):
-            Q = _orthonormal(products, products.times_transposed(products.times(Q)))
+            half = _orthonormal(products, products.times(Q))  # else values below 1e-3 of the largest would be lost
+            Q = _orthonormal(products, products.times_transposed(half))
         Y = products.times(Q)  # (V, l) = U S W'
         values, W = _large_first(products.gram(Y))
         S, W = np.sqrt(values[:n]), _with_signs(W[:, :n], Q)

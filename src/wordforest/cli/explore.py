@@ -80,6 +80,8 @@ def _check_target(path: Path, force: bool) -> None:
 
 
 def _write(path: Path, models: list[Any], top_words: int, map_kind: Any) -> None:
+    if map_kind == "tsne":
+        raise InputError("--export holds no t-SNE map, which takes minutes. Use --map auto, forest or pca.")
     from wordforest.explorer.export import page_text
     from wordforest.store import write_text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -61,9 +62,14 @@ def evaluate(
     if compare and len(vectors) < 2:
         raise InputError("--compare needs at least two VECTORS: the first is compared with each of the others.")
     asked = None if tasks is None else [task.strip() for task in tasks.split(",")]
-    if held is None and (sheet is not None or "meaning" in (asked or [])):
+    meant = held is not None if asked is None else "meaning" in asked
+    if held is None and (sheet is not None or meant):
         raise InputError("meaning is judged on text that was not trained on: give it, or its counts folder, by --held.")
+    if held is not None and not meant:
+        raise InputError("--held and --sheet are for the task meaning. Add it to --tasks, or leave them out.")
     only = None if asked is None else [task for task in asked if task != "meaning"]
+    if only == [] and (compare or half or restrict):
+        raise InputError("--compare, --half and --restrict are not for the task meaning. Leave them out.")
     found = evaluation.find_data(data, datasets.cache_folder()) if only is None or only else None
     loaded = [(name, read_vectors(name)) for name in vectors]
     loaded = [(name, model if scale == 1 else model.scaled(scale)) for name, model in loaded]
@@ -72,10 +78,13 @@ def evaluate(
                                 method=evaluation.METHODS[method]) if found else [])
         for name, model in loaded
     ]  # fmt: skip
-    meanings = {}
-    if held is not None and (asked is None or "meaning" in asked):
-        meanings = _meanings(loaded, held, sheet, seed)
-    terminal.show_judged(judged, meanings, form="json" if json else form, out=out, compared=compare, seed=seed)
+    form = "json" if json else form
+    meanings = _meanings(loaded, held, sheet, seed) if held is not None else {}
+    terminal.show_judged(judged, _scores(loaded, meanings, seed), form=form, out=out, compared=compare, seed=seed)
+    if form == "json" and out is None:
+        for name, found in meanings.items():
+            for node in found.as_objects():
+                sys.stdout.write(dumps({"model": name, **node}, ensure_ascii=False) + "\n")
 
 
 def _meanings(models: list[tuple[str, Any]], held: str, sheet: Path | None, seed: int) -> dict[str, Any]:
@@ -92,7 +101,18 @@ def _meanings(models: list[tuple[str, Any]], held: str, sheet: Path | None, seed
         store.write_text(sheet, asked.questions)
         store.write_text(_key_of(sheet), asked.key)
         sys.stderr.write(f"wrote {sheet} and {_key_of(sheet)}\n")
-    return {name: meaning.judge_meaning(model, text, candidates=candidates, seed=seed).scores for name, model in models}
+    return {name: meaning.judge_meaning(model, text, candidates=candidates, seed=seed) for name, model in models}
+
+
+def _scores(models: list[tuple[str, Any]], meanings: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Return the scores of every model, the first with how much all of them find the same."""
+    from wordforest.evaluation import meaning
+
+    scores = {name: found.scores for name, found in meanings.items()}
+    if scores and len(models) > 1:
+        first = models[0][0]
+        scores[first] = scores[first] + meaning.stability_scores([model for _, model in models], seed=seed)
+    return scores
 
 
 def _key_of(sheet: Path) -> Path:

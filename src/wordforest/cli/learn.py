@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -31,6 +32,14 @@ from wordforest.cli.base import (
     reporter,
 )
 from wordforest.errors import InputError
+
+KeepWords = Annotated[
+    Path | None, typer.Option("--keep-words", help="File of words, one a line, to keep even if they are rare.")
+]
+MaxContexts = Annotated[
+    int | None, typer.Option(help="Contexts: this many of the most frequent words; pairs with others do not count.")
+]
+MarkSides = Annotated[bool, typer.Option("--mark-sides", help="Left and right neighbours are contexts of their own.")]
 
 
 @app.command()
@@ -65,6 +74,9 @@ def train(
     max_vocab: MaxVocab = None,
     dynamic_window: DynamicWindow = False,
     subsample: Subsample = 0.0,
+    keep_words: KeepWords = None,
+    max_contexts: MaxContexts = None,
+    mark_sides: MarkSides = False,
     tokenizer: TokenizerOpt = "words",
     lowercase: Lowercase = True,
     numbers: Numbers = True,
@@ -111,6 +123,7 @@ def train(
         typer.Option(help="Stop when a pass gains less than this share. Default: 5e-3, entries 1e-3."),
     ] = None,
     dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where online learning computes.")] = "cpu",
     workers: Workers = None,
     memory: Memory = None,
     seed: Seed = 0,
@@ -135,8 +148,9 @@ def train(
             corpus, out=out, force=force, resume=resume, workers=workers, memory=as_bytes(memory), report=report,
             preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
             min_count=min_count, max_vocab=max_vocab, dynamic_window=dynamic_window, subsample=subsample,
+            keep_words=_listed(keep_words), max_contexts=max_contexts, mark_sides=mark_sides,
             tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
-            smoothing=smoothing, shift=shift, epochs=epochs, dtype=dtype, seed=seed,
+            smoothing=smoothing, shift=shift, epochs=epochs, dtype=dtype, device=device, seed=seed,
             learner=learner, weights=weights, zeros=zeros, eta=eta, tau=tau, schedule=schedule, sampling=sampling,
             lazy=lazy, **{name: value for name, value in asked.items() if value is not None},
         )  # fmt: skip
@@ -152,11 +166,24 @@ def count(
     max_vocab: MaxVocab = None,
     dynamic_window: DynamicWindow = False,
     subsample: Subsample = 0.0,
+    keep_words: KeepWords = None,
+    max_contexts: MaxContexts = None,
+    mark_sides: MarkSides = False,
     tokenizer: TokenizerOpt = "words",
     lowercase: Lowercase = True,
     numbers: Numbers = True,
     errors: ErrorsOpt = "strict",
     workers: Workers = None,
+    extendable: Annotated[
+        bool, typer.Option("--extendable", help="Keep the counts of rare words, too, so that text can be added later.")
+    ] = False,
+    add: Annotated[
+        Path | None, typer.Option("--add", help="Counts made with --extendable, whose text is to be counted, too.")
+    ] = None,
+    memory: Memory = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with counting that was broken off, to the same bits.")
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
@@ -165,12 +192,25 @@ def count(
     """Count words and pairs of words into a folder that train takes in place of text."""
     from wordforest import experiment
 
+    settings: dict[str, Any] = {
+        "window": window, "min_count": min_count, "max_vocab": max_vocab, "dynamic_window": dynamic_window,
+        "subsample": subsample, "keep_words": _listed(keep_words), "max_contexts": max_contexts,
+        "mark_sides": mark_sides, "tokenizer": tokenizer, "lowercase": lowercase, "numbers": numbers, "errors": errors,
+    }  # fmt: skip
     with reporter(quiet, json) as report:
-        experiment.count_corpus(
-            corpus, out, force=force, workers=workers, report=report,
-            window=window, min_count=min_count, max_vocab=max_vocab, dynamic_window=dynamic_window,
-            subsample=subsample, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
-        )  # fmt: skip
+        if not (extendable or add):
+            ceiling = as_bytes(memory)
+            experiment.count_corpus(
+                corpus, out, force=force, resume=resume, workers=workers, memory=ceiling, report=report, **settings
+            )
+            return
+        if resume or memory:
+            raise InputError(
+                "--extendable and --add count in memory, from the beginning. Leave out --resume, --memory."
+            )
+        from wordforest.experiment.extending import count_extendable
+
+        count_extendable(corpus, out, add=add, force=force, workers=workers, report=report, **settings)
 
 
 @app.command()
@@ -229,6 +269,12 @@ def baseline(
             min_count=min_count, max_vocab=max_vocab, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers,
             errors=errors, seed=seed, **{option: value for option, value in asked.items() if value is not None},
         )  # fmt: skip
+
+
+def _listed(path: Path | None) -> tuple[str, ...]:
+    from wordforest.store.files import read_text
+
+    return () if path is None else tuple(word for line in read_text(path).splitlines() if (word := line.strip()))
 
 
 def _lam(text: str) -> float | str:

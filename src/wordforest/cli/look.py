@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from json import dumps
 from pathlib import Path
 from typing import Annotated, Literal
@@ -55,7 +56,7 @@ def analogy(
 @friendly
 def inspect(
     vectors: VectorsArg,
-    k: Neighbours = 6,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="Words of each node. Default: 6; with --node 20.")] = None,
     tree: Annotated[list[int] | None, typer.Option(help="Only this tree; give it again for more.")] = None,
     node: Annotated[int | None, typer.Option(help="The words of this node and all below it.")] = None,
     form: Annotated[
@@ -72,9 +73,15 @@ def inspect(
     _keep(out, force)
     loaded, form = read_vectors(vectors), "json" if json else form
     if node is not None:
-        members = reading.subtree_words(loaded, node, k=max(k, 20))
-        terminal.deliver(reading.subtree_as_text(members, reading.label_nodes(loaded, 3)), out)
-    elif form == "json":
+        if tree or form in ("mermaid", "dot"):
+            raise InputError("--node lists words, so it takes neither --tree nor a graph. Leave one of them out.")
+        members = reading.subtree_words(loaded, node, k=k or 20)
+        rows = dumps([asdict(member) for member in members], ensure_ascii=False) + "\n"
+        text = rows if form == "json" else reading.subtree_as_text(members, reading.label_nodes(loaded, 3))
+        terminal.deliver(text, out)
+        return
+    k, tree = k or 6, None if tree is None else list(dict.fromkeys(tree))
+    if form == "json":
         terminal.deliver(dumps(reading.as_object(loaded, k=k, trees=tree), ensure_ascii=False) + "\n", out)
     elif form == "text" and out is None:
         terminal.show_forest(vectors, loaded, k, trees=tree)
@@ -114,7 +121,7 @@ def export(
     base: Annotated[str, typer.Option(help="Address that the names of the thesaurus begin with.")] = (
         "https://example.org/forest/"
     ),
-    lang: Annotated[str, typer.Option(help="Language of the words.")] = "en",
+    lang: Annotated[str, typer.Option(help="Language of the words; empty for none.")] = "en",
     title: Annotated[str, typer.Option(help="Name of the thesaurus.")] = "Forest",
     force: Force = False,
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
@@ -124,17 +131,20 @@ def export(
 
     _keep(out, force)
     loaded = read_vectors(vectors)
-    if out.suffix == ".npz":
+    suffix = out.suffix.lower()
+    if suffix == ".npz":
         names = out.with_suffix(".tsv")
         _keep(names, force)
+        if (k, base, lang, title) != (10, "https://example.org/forest/", "en", "Forest"):
+            raise InputError("-k, --base, --lang and --title are for a thesaurus, not for features. Leave them out.")
         features, _ = reading.as_features(loaded)
         store.write_sparse(out, features)
         terminal.deliver(reading.names_as_tsv(loaded), names)
         sys.stderr.write(f"wrote {out}\n")
-    elif out.suffix == ".ttl":
-        terminal.deliver(reading.as_skos_turtle(loaded, k=k, base=base, language=lang, title=title), out)
-    elif out.suffix == ".jsonld":
-        graph = reading.as_json_ld(loaded, k=k, base=base, language=lang, title=title)
+    elif suffix == ".ttl":
+        terminal.deliver(reading.as_skos_turtle(loaded, k=k, base=base, language=lang or None, title=title), out)
+    elif suffix == ".jsonld":
+        graph = reading.as_json_ld(loaded, k=k, base=base, language=lang or None, title=title)
         terminal.deliver(dumps(graph, ensure_ascii=False, indent=1) + "\n", out)
     else:
         raise InputError(f"{out}: expected a name that ends in .ttl, .jsonld or .npz. Rename OUT.")

@@ -43,7 +43,7 @@ def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Execut
     executor = executor or Threads(1)
     D = D + 0
     AA, DD = _host(stats.AA), _host(DD)
-    slices = [slice(i, i + _CONTEXTS) for i in range(0, len(D), _CONTEXTS)]
+    slices = _slices(D, _CONTEXTS)
     for first in range(0, D.shape[1], _ATOMS):
         atoms = slice(first, first + _ATOMS)
         weights = _like(AA[:, atoms], D)  # (M, B)
@@ -81,7 +81,7 @@ def update_nonnegative_dictionary(
     """
     executor = executor or Threads(1)
     D, AA = D + 0, _host(stats.AA)
-    slices = [slice(i, i + _CONTEXTS_BY_ATOM) for i in range(0, len(D), _CONTEXTS_BY_ATOM)]
+    slices = _slices(D, _CONTEXTS_BY_ATOM)
     for first in range(0, D.shape[1], _ATOMS):
         atoms = slice(first, first + _ATOMS)
         used = np.flatnonzero(np.diag(AA)[atoms] > 0).tolist()
@@ -128,6 +128,12 @@ class _Slice:
         self.changes[b] /= length
         self.changes[b] -= self.atoms[b]
         self.atoms[b] += self.changes[b]
+
+
+def _slices(D: Array, n: int) -> list[slice]:
+    """Cut the contexts into slices of n; a device takes all at once."""
+    n = n if isinstance(D, np.ndarray) else len(D)
+    return [slice(i, i + n) for i in range(0, len(D), n)]
 
 
 def _rows(columns: Array) -> Array:

@@ -180,7 +180,8 @@ def solve_exactly(
         size = min(size, max_iter - n_iter)
         warm = A[left] if n_iter or start is not None else None
         codes = solver(XD[left], gram, penalty, start=warm, tol=0.0, max_iter=size).A
-        A[left], gaps[left] = certify(codes, XD[left], squares[left], gram, penalty)
+        A[left], found = certify(codes, XD[left], squares[left], gram, penalty)
+        gaps[left] = _double(found)
         left = gaps > tol * squares
         n_iter += size + 1
         size = n_iter // 2
@@ -255,6 +256,8 @@ def encode(
 
 def as_rows(X: Any) -> Any:
     """Return X as the kernels want it: floats, dense, or CSR with sorted columns and no position stored twice."""
+    if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
+        return X
     if hasattr(X, "tocsr"):
         X = X.tocsr()
         if not X.has_canonical_format:
@@ -265,12 +268,17 @@ def as_rows(X: Any) -> Any:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def split_blocks(rows: Array, n_components: int) -> list[Array]:
-    """Deal rows out to blocks whose codes stay in a core's cache. The blocks do not depend on the workers.
+def namespace_is_torch(X: Any) -> bool:
+    """Whether this is a PyTorch tensor, told without importing PyTorch."""
+    return type(X).__module__.partition(".")[0] == "torch"
+
+
+def split_blocks(rows: Array, n_components: int, values: int = _BLOCK_VALUES) -> list[Array]:
+    """Deal rows out to blocks of so many values of codes, which stay in a core's cache. Never by the workers.
 
     Dealt like cards, since rows in order of frequency have ever fewer entries.
     """
-    n_blocks = -(-len(rows) * n_components // _BLOCK_VALUES)
+    n_blocks = -(-len(rows) * n_components // values)
     return [rows[i::n_blocks] for i in range(n_blocks)]
 
 

@@ -16,10 +16,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.encode import encode
 from wordforest.coder.forest import Forest
+from wordforest.coder.kernels import DeviceRows, check_device, on_host
 from wordforest.coder.objective import objective, row_squares
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
-from wordforest.coder.shape import by_strength, pruned
+from wordforest.coder.shape import by_strength, homes, pruned
 from wordforest.coder.start import NestedStart, RandomStart, RowStart, Start
 from wordforest.errors import InputError
 from wordforest.execution import Threads, available_cores
@@ -42,7 +43,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     ``depth_weights`` gives a weight of the penalty for each depth, the last going for all below; ``nonnegative`` keeps
     codes at or above zero, ``nonnegative_dictionary`` the dictionary. ``init`` says where the dictionary begins:
     random, rows of X, nested clusters of rows, grown (nested clusters that also find the shape of the trees, with at
-    most as many nodes), or a Start object. After a nested or grown start the trees that explain most come first.
+    most as many nodes), or a Start object. After a nested or grown start the trees that explain most rows come first.
+    ``device="cuda"`` fits on a graphics card; ``transform`` is the processor's.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``history_``, a list of steps;
     ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for this
@@ -62,6 +64,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         init: str | Start = "random",
         epochs: int = 100,
         tol: float = 5e-3,
+        device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -75,6 +78,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.init = init
         self.epochs = epochs
         self.tol = tol
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -105,13 +109,15 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             epochs=self.epochs, tol=self.tol, seed=self._seed(), nonnegative=self.nonnegative_dictionary,
             revive=not isinstance(self._start(), NestedStart),
         )  # fmt: skip
+        check_device(self.device)
         D = self._begin(X if weights is None or not weights.any() else X[weights > 0], settings.seed)
         learned = learn_online(
-            X, self._penalty(), len(self.forest_), settings, start=D, weights=weights, executor=self._executor()
-        )
+            self._placed(X), self._penalty(), len(self.forest_), settings,
+            start=D, weights=weights, executor=self._executor(),
+        )  # fmt: skip
         for notice in learned.notices:
             warnings.warn(notice, ConvergenceWarning, stacklevel=2)
-        A, D = self._in_order(learned.A, learned.D)
+        A, D = self._in_order(on_host(learned.A), on_host(learned.D))
         self.components_ = np.ascontiguousarray(D.T)
         self.history_ = learned.history
         self.objective_ = learned.history[-1].objective
@@ -183,6 +189,16 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return Forest.complete(self.n_trees, self.branching)
         return self.forest if isinstance(self.forest, Forest) else Forest(self.forest)
 
+    def _placed(self, X: Any) -> Any:
+        """Return X where learning takes place."""
+        if self.device == "cpu":
+            return X
+        if hasattr(X, "tocsr"):
+            return DeviceRows.put(X, self.device)
+        import torch
+
+        return torch.as_tensor(X, device=self.device)
+
     def _start(self) -> Start:
         if not isinstance(self.init, str):
             return self.init
@@ -206,7 +222,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if start.grow:
             self.forest_, columns = pruned(self.forest_, np.count_nonzero(A, axis=0))
             A, D = A[:, columns], D[:, columns]
-        self.forest_, columns = by_strength(self.forest_, np.einsum("vm,vm->m", A, A, dtype=np.float64))
+        self.forest_, columns = by_strength(self.forest_, homes(A))
         return np.ascontiguousarray(A[:, columns]), np.ascontiguousarray(D[:, columns])
 
     def _penalty(self) -> ForestL2:

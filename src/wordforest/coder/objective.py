@@ -40,6 +40,10 @@ def entry_objective(X: Any, D: Array, A: Array, penalty: Penalty, tau: float) ->
 
 def row_squares(X: Any) -> Array:
     """``|x_v|^2`` of every row of a sparse or dense matrix, shape (V,), float64."""
+    if hasattr(X, "squares"):  # rows on a device
+        return X.squares()
+    if not isinstance(X, np.ndarray) and not hasattr(X, "indptr"):
+        return (X.double() ** 2).sum(1)
     squares = np.zeros(X.shape[0])
     with np.errstate(over="ignore"):  # infinity is for the caller to see
         _fill_row_squares(X, squares)

@@ -17,23 +17,32 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wordforest.coder import kernels
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.encode import Gram, Solver, admm, as_rows, solve_exactly, split_blocks, word_objectives
+from wordforest.coder.encode import (
+    Gram,
+    Solver,
+    admm,
+    as_rows,
+    namespace_is_torch,
+    solve_exactly,
+    split_blocks,
+    word_objectives,
+)
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads, one_blas_thread
 
-Array = NDArray[Any]
+Array = Any  # a NumPy array or a PyTorch tensor
 
 _CONTEXT_RANGES = 16
 _SAMPLE = 61  # every so many entries tell how full the contexts are
 _MORE = 6  # times the iterations for words that a few iterations did not help
 _RISE = 1e-5  # share by which float32 sums may let the logged objective rise
 _SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
+_DEVICE_VALUES = 1 << 27  # numbers in a block of codes on a device: half a gigabyte in float32
 _REVIVALS = 5  # passes that may bring dead atoms back
 
 
@@ -125,7 +134,10 @@ def learn_online(
     settings = settings or OnlineSettings()
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
-    learner = _Learner(as_rows(X), penalty, settings, weights, executor or Threads())
+    X = as_rows(X)
+    if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
+        executor = Threads(1)  # the device has threads enough
+    learner = _Learner(X, penalty, settings, weights, executor or Threads())
     with one_blas_thread():
         learner.begin(start, n_components) if resume is None else learner.go_on(resume)
         for step in learner.steps():
@@ -149,15 +161,19 @@ class _Learner:
         self.X, self.penalty, self.settings, self.executor = X, penalty, settings, executor
         self.n_words = int(X.shape[0])
         self.squares = row_squares(X)  # |x_v|^2, (V,)
-        bad = np.flatnonzero(~np.isfinite(self.squares))
+        bad = np.flatnonzero(~np.isfinite(kernels.on_host(self.squares)))
         if len(bad):
             raise InputError(
                 f"row {bad[0]} of X holds NaN, infinity or values too large to square. Mend or scale the data."
             )
-        self.weights = None if weights is None else np.asarray(weights, dtype=X.dtype)
+        self.on_host = isinstance(self.squares, np.ndarray)
+        self.weights = None
+        if weights is not None:
+            kind = X.dtype if self.on_host else str(X.dtype).removeprefix("torch.")
+            self.weights = kernels.placed(np.asarray(weights, dtype=kind), self.squares)
         self.energy = float(self._weighted(self.squares).sum())
-        self.penalties = np.zeros(self.n_words)  # lam Omega of every word's code
-        self.ranges = context_ranges(X)
+        self.penalties = self.squares * 0  # lam Omega of every word's code
+        self.ranges = context_ranges(X) if self.on_host else [(0, int(X.shape[1]))]
         self.gap, self.converged = float("nan"), False
         self.notices: list[str] = []
         self.revived = 0
@@ -167,20 +183,21 @@ class _Learner:
         D = start
         if D is None:
             D = random_atoms(self.X.shape[1], n_components, self.settings.seed, nonnegative=self.settings.nonnegative)
-        D = np.array(D, dtype=self.X.dtype, order="C")
+        D = self._own(D)
         M = D.shape[1]
-        A = np.zeros((self.n_words, M), dtype=D.dtype)
-        self.state = State(D, A, np.zeros((M, M)), np.zeros_like(D), self.squares.copy())
-        self.uses = np.zeros(M, dtype=np.int64)
+        A = kernels.zeros((self.n_words, M), D)
+        self.state = State(D, A, kernels.zeros((M, M), D, "float64"), D * 0, self.squares + 0)
+        self.uses = kernels.zeros((M,), D, "int64")
         self._measure()
 
     def go_on(self, state: State) -> None:
         """Start from where an earlier learner stood."""
-        D, A, AA, XA, losses = map(np.array, (state.D, state.A, state.AA, state.XA, state.losses))
+        D, A, XA = map(self._own, (state.D, state.A, state.XA))
+        AA, losses = (kernels.placed(part, self.squares) + 0 for part in (state.AA, state.losses))
         self.state = State(D, A, AA, XA, losses, list(state.history))
-        self.uses = np.count_nonzero(self._weighted(A), axis=0)
+        self.uses = kernels.uses(self._weighted(A))
         self._measure()
-        self.penalties = np.asarray(self.penalty.per_word(self.state.A))
+        self.penalties = self.penalty.per_word(self.state.A)
 
     def steps(self) -> Iterator[Step]:
         """Take steps until the stopping rule is met, then code all words exactly; yield after each."""
@@ -204,8 +221,15 @@ class _Learner:
         revived = self._revive() if revive else 0
         return self.converged and not revived
 
+    def _own(self, values: Array) -> Array:
+        """Return a copy of values of the type of X, where X is."""
+        if self.on_host:
+            return np.array(values, dtype=self.X.dtype, order="C")
+        return kernels.placed(values, self.squares).to(self.X.dtype, copy=True)
+
     def _step(self, epoch: int, number: int, rows: Array) -> Step:
         state = self.state
+        rows = kernels.placed(rows, self.squares)
         change = self._code(rows)
         before = self._loss()
         list(self.executor.map(
@@ -221,8 +245,8 @@ class _Learner:
     def _code(self, rows: Array) -> Array:
         """Give words better codes under the current dictionary; return the weighted change, (len(rows), M)."""
         state = self.state
-        blocks = split_blocks(rows, state.A.shape[1])
-        changes = np.empty((len(rows), state.A.shape[1]), dtype=state.A.dtype)
+        blocks = self._blocks(rows)
+        changes = kernels.zeros((len(rows), state.A.shape[1]), state.A)
         for i, (change, AA, cross, uses) in enumerate(self.executor.map(self._code_block, blocks)):
             changes[i :: len(blocks)] = change  # blocks were dealt out like this
             state.AA += AA
@@ -242,7 +266,7 @@ class _Learner:
         if worse.any():  # few iterations may not be enough to get below where a word was: more, or no change
             more = self._solve(XD[worse], old[worse], self.settings.inner_iter * _MORE)
             better = word_objectives(more, XD[worse], self.gram, self.penalty) <= before[worse]
-            new[worse] = np.where(better[:, None], more, old[worse])
+            new[worse] = kernels.namespace(new).where(better[:, None], more, old[worse])
             after[worse] = word_objectives(new[worse], XD[worse], self.gram, self.penalty)
         A[rows] = new
         self.penalties[rows] = self.penalty.per_word(new)
@@ -250,12 +274,16 @@ class _Learner:
         weighted_new, weighted_old = self._weighted(new, rows), self._weighted(old, rows)
         change = weighted_new - weighted_old
         AA = weighted_new.T @ new - weighted_old.T @ old
-        uses = np.count_nonzero(weighted_new, axis=0) - np.count_nonzero(weighted_old, axis=0)
-        return change, AA, float(np.vdot(change, XD)), uses
+        return change, AA, kernels.inner(change, XD), kernels.uses(weighted_new) - kernels.uses(weighted_old)
+
+    def _blocks(self, rows: Array) -> list[Array]:
+        """Deal rows out to blocks: such that codes stay in a core's cache, or that a device has enough to do."""
+        M = self.state.A.shape[1]
+        return split_blocks(rows, M) if self.on_host else split_blocks(rows, M, _DEVICE_VALUES)
 
     def _solve(self, XD: Array, start: Array | None, max_iter: int) -> Array:
         codes = self.settings.solver(XD, self.gram, self.penalty, start=start, tol=0.0, max_iter=max_iter)
-        return np.asarray(codes.A)
+        return codes.A
 
     def _finish(self, epoch: int) -> Step:
         """Code all words to the end."""
@@ -272,7 +300,7 @@ class _Learner:
             loss = word_objectives(codes.A, XD, self.gram, self.penalty) - self.penalties[rows] + self.squares[rows]
             return float(self._weighted(loss, rows).sum()), codes.gap, codes.converged
 
-        blocks = split_blocks(np.arange(self.n_words), state.A.shape[1])
+        blocks = self._blocks(kernels.placed(np.arange(self.n_words), self.squares))
         losses, gaps, exact = zip(*self.executor.map(solve, blocks), strict=True)
         self.gap = max(gaps)
         if not all(exact):
@@ -288,22 +316,31 @@ class _Learner:
     def _revive(self) -> int:
         """Point atoms that no word uses at what the worst-coded words lack (Mairal et al. 2010); return how many."""
         state = self.state
-        dead = np.flatnonzero(self.uses == 0)
-        losses = np.float32(state.losses) * (self._weighted(np.ones(self.n_words)) > 0)
+        dead = np.flatnonzero(kernels.on_host(self.uses) == 0)
+        if not len(dead):
+            return 0
+        counted = kernels.on_host(self._weighted(self.squares * 0 + 1)) > 0
+        losses = np.float32(kernels.on_host(state.losses)) * counted
         losses, words = np.unique(losses, return_index=True)  # equal rows have, but for rounding, equal losses
         worst = words[losses > 0][::-1][: len(dead)]
         dead = dead[: len(worst)]
         for atom, word in zip(dead, worst, strict=True):
-            x = self.X[[word]]
-            lacking = (x.toarray() if hasattr(x, "toarray") else x)[0] - state.D @ state.A[word]  # (C,)
-            lacking = np.maximum(lacking, 0) if self.settings.nonnegative else lacking
-            size = float(np.linalg.norm(lacking))
+            lacking = self._row(word) - state.D @ state.A[word]  # (C,)
+            lacking = kernels.namespace(lacking).clip(lacking, 0, None) if self.settings.nonnegative else lacking
+            size = float(kernels.namespace(lacking).linalg.norm(lacking))
             if size > 0:
                 state.D[:, atom] = lacking / size
         if len(dead):
             self._measure()
         self.revived += len(dead)
         return len(dead)
+
+    def _row(self, word: int) -> Array:
+        """Return a row of X as a dense vector, (C,)."""
+        if isinstance(self.X, kernels.DeviceRows):
+            return self.X.row(int(word))
+        x = self.X[[word]]
+        return (x.toarray() if hasattr(x, "toarray") else x)[0]
 
     @property
     def _n_batches(self) -> int:
@@ -317,6 +354,9 @@ class _Learner:
     def _measure(self) -> None:
         """Take the inner products of the dictionary with itself and with XA, over slices of contexts in their order."""
         D, XA = self.state.D, self.state.XA
+        if not self.on_host:
+            self.gram, self.cross = Gram(D.T @ D), kernels.inner(XA, D)
+            return
         n = -(-len(D) // 4096)
         parts = zip(np.array_split(D, n), np.array_split(XA, n), strict=True)
         products = list(self.executor.map(
@@ -327,13 +367,13 @@ class _Learner:
 
     def _loss(self) -> float:
         """``|X - A D'|^2`` of all words, from the statistics."""
-        return self.energy - 2 * self.cross + float(np.vdot(self.state.AA, self.gram.DD))
+        return self.energy - 2 * self.cross + kernels.inner(self.state.AA, self.gram.DD)
 
     def _weighted(self, values: Array, rows: Array | slice = slice(None)) -> Array:
         if self.weights is None:
             return values
         weights = self.weights[rows]
-        return np.asarray(values * (weights if values.ndim == 1 else weights[:, None]))
+        return values * (weights if values.ndim == 1 else weights[:, None])
 
     def _record(self, epoch: int, batch: int, n_words: int, loss: float, gain: float) -> Step:
         state = self.state
@@ -346,7 +386,8 @@ class _Learner:
         if objective > before * (1 + _RISE) and not self.notices:
             self.notices.append(f"the objective rose from {before:.8g} to {objective:.8g}. Try float64.")
         seen = n_words + (state.history[-1].words_seen if state.history else 0)
-        step = Step(epoch, batch, seen, objective, gain, float(np.count_nonzero(state.A) / state.A.size))
+        nonzeros = float(kernels.uses(state.A).sum()) / (self.n_words * state.A.shape[1])
+        step = Step(epoch, batch, seen, objective, gain, nonzeros)
         state.history.append(step)
         return step
 

@@ -80,8 +80,8 @@ class _OverForest:
 class ForestL2(_OverForest):
     """The paper's penalty: ``Omega(a) = sum over nodes i of w_i | a_i and all its descendants |_2``.
 
-    A node is non-zero only if its parent is. ``nonnegative`` adds the constraint a >= 0: the value is infinite where
-    a code is negative. There a parent may be zero above a node that is not: the constraint alone holds it at zero.
+    With signed codes a node is non-zero only if its parent is. ``nonnegative`` adds the constraint a >= 0: the value is
+    infinite where a code is negative. There a parent may be zero above a node that is not: the constraint holds it.
     """
 
     nonnegative: bool = False

@@ -24,6 +24,12 @@ def pruned(forest: Forest, uses: NDArray[Any]) -> tuple[Forest, NDArray[np.intp]
     return _restricted(forest, columns), columns
 
 
+def homes(A: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many rows of A (V, M) have their largest value at each node, (M,): the rows that it explains most."""
+    used = A.any(axis=1)
+    return np.bincount(np.abs(A[used]).argmax(axis=1), minlength=A.shape[1])
+
+
 def by_strength(forest: Forest, strengths: NDArray[Any]) -> tuple[Forest, NDArray[np.intp]]:
     """Return the forest with its strongest trees first, and siblings likewise, and the columns in the new order.
 

@@ -71,7 +71,7 @@ def _asked(tasks: Sequence[str] | None) -> tuple[str, ...]:
     unknown = [name for name in names if name not in TASKS]
     if unknown or not names:
         came = ", ".join(map(repr, unknown)) or "none"
-        raise InputError(f"tasks: expected some of {', '.join(TASKS)}, found {came}. Choose among these.")
+        raise InputError(f"tasks: expected some of {', '.join(TASKS)}, meaning, found {came}. Choose among these.")
     return names
 
 

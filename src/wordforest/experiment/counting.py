@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import platform
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.metadata import version
@@ -14,17 +16,25 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.association import Allocate, pmi, sppmi
-from wordforest.counts import Counts, count
+from wordforest.counts import Counts, Tally, count, tally_corpus
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.output import output, replace
 from wordforest.progress import Event, Report, Reporter
+from wordforest.resume import begin_or_go_on
 from wordforest.settings import CountSettings, at_least, check_known
+from wordforest.store.counts import save_count_parts
+from wordforest.store.tensors import map_csr
 from wordforest.text import Vocabulary
+from wordforest.text.place import Place
 from wordforest.text.reader import find_sources, total_bytes
 
 Corpus = str | Path | Iterable[str | Path]
 _HELD_OUT_WINDOW = 10
+ALL = "all"  # folder inside a counts folder: counts of all words, so that text can be added (see extending.py)
+_COUNTING = (
+    "window", "min_count", "max_vocab", "dynamic_window", "subsample", "keep_words", "max_contexts", "mark_sides",
+)  # fmt: skip
 
 
 def count_corpus(
@@ -32,22 +42,70 @@ def count_corpus(
     out: str | Path,
     *,
     force: bool = False,
+    resume: bool = False,
     workers: int | None = None,
+    memory: int | None = None,
     report: Reporter | None = None,
     **settings: Any,
 ) -> Counts:
-    """Count a corpus into a folder that ``train`` takes in place of text. Settings are those of ``CountSettings``."""
+    """Count a corpus into a folder that ``train`` takes in place of text. Settings are those of ``CountSettings``.
+
+    ``memory`` is a ceiling in bytes for counting, three quarters of the machine's if left out; what goes beyond lies in
+    files in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
+    ``resume`` goes on with counting that was broken off in ``out``, to the same bits as if it had not been.
+    """
     report = report or Reporter()
     check_known(settings, [*CountSettings.__dataclass_fields__])
     count_settings = CountSettings(**settings)
-    executor = threads(workers)
-    with output(out, force) as folder:
+    executor, names = threads(workers), names_of(corpus)
+    if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        report.say(f"{out} is complete already")
+        return load_counts(Path(out), mapped=True)[0]
+    if resume and "-" in names:
+        raise InputError("standard input cannot be read again to go on with. Give a file, or leave --resume out.")
+    with output(out, force or resume) as folder:
         assert folder  # noqa: S101 out was given
-        counts, config = _count(names_of(corpus), count_settings, executor, folder, report)
-        replace(folder, force)
-        store.save_counts(folder, counts.vocabulary.words, counts.vocabulary.counts, counts.matrix, config)
-        report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
-    return counts
+        begun = json.loads(json.dumps({"corpus": names, **asdict(count_settings)}))
+        begin_or_go_on(folder, begun, resume=resume)
+        place = Place(store.counts_checkpoint(folder).parent, memory, named=True)
+        tally, config = _tally(names, count_settings, executor, place, folder, report)
+        replace(folder, force or resume)
+        drop_all_words(folder)
+        save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
+        n_pairs = int(tally.indptr[-1])
+        fits = n_pairs * (4 + tally.dtype.itemsize) <= place.memory // 2
+        matrix = tally.matrix() if fits else map_csr(folder / "counts.safetensors")
+        place.close()
+        store.remove_checkpoint(folder)
+        report.say(f"wrote {folder}: {len(tally.vocabulary)} words, {n_pairs} pairs")
+    return Counts(matrix, tally.vocabulary, tally.fingerprint)
+
+
+def drop_all_words(folder: Path) -> None:
+    """Remove the counts of all words that earlier counts kept to be added to."""
+    if store.is_counts_folder(folder / ALL):
+        shutil.rmtree(folder / ALL)
+
+
+def _tally(
+    names: list[str], settings: CountSettings, executor: Threads, place: Place, folder: Path, report: Report
+) -> tuple[Tally, dict[str, Any]]:
+    """Count into a place. Bad input leaves nothing there; what a full disk or a signal breaks off stays to go on."""
+    try:
+        sources = find_sources(names)
+        tally = tally_corpus(
+            sources, settings.windows, settings.words, settings.rules, place,
+            executor=executor, on_progress=reading(total_bytes(sources), report),
+        )  # fmt: skip
+    except InputError:
+        place.close()
+        if not place.full:
+            store.remove_checkpoint(folder)
+        raise
+    except BaseException:
+        place.close()
+        raise
+    return tally, count_config(names, settings, tally.fingerprint)
 
 
 def held_out(source: str | Path, *, workers: int | None = None, report: Reporter | None = None) -> Counts:
@@ -57,9 +115,8 @@ def held_out(source: str | Path, *, workers: int | None = None, report: Reporter
     """
     settings = CountSettings(window=_HELD_OUT_WINDOW, min_count=1)
     if store.is_counts_folder(Path(source)):
-        words, totals, matrix, config = store.load_counts(Path(source))
-        return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", "")))
-    return _count(names_of(source), settings, threads(workers), None, report or Reporter())[0]
+        return load_counts(Path(source))[0]
+    return count_names(names_of(source), settings, threads(workers), None, report or Reporter())[0]
 
 
 def associate(
@@ -87,27 +144,36 @@ def load_or_count(
     """Return counts and their settings: of one counts folder, left in its file if ``mapped``, else of text."""
     source = Path(names[0]) if len(names) == 1 else None
     if source is None or not store.is_counts_folder(source):
-        return _count(names, settings, executor, folder, report)
+        return count_names(names, settings, executor, folder, report)
     if folder and folder.resolve() == source.resolve():
         raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
-    words, totals, matrix, config = store.load_counts(source, mapped=mapped)
+    counts, config = load_counts(source, mapped=mapped)
     _check_counted_so(source, settings, config)
+    return counts, config
+
+
+def load_counts(folder: Path, *, mapped: bool = False) -> tuple[Counts, dict[str, Any]]:
+    """Return the counts of a folder, left in their file if ``mapped``, and their settings."""
+    words, totals, matrix, config = store.load_counts(folder, mapped=mapped)
     return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config
 
 
-def _count(
+def count_names(
     names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Report
 ) -> tuple[Counts, dict[str, Any]]:
+    """Return the counts of text and their settings."""
     sources = find_sources(names)
     on_progress = reading(total_bytes(sources), report)
     counts = count(
-        sources, window=settings.window, min_count=settings.min_count, max_vocab=settings.max_vocab,
-        dynamic_window=settings.dynamic_window, subsample=settings.subsample,
+        sources, **{name: getattr(settings, name) for name in _COUNTING},
         rules=settings.rules, executor=executor, spool_folder=folder, on_progress=on_progress,
     )  # fmt: skip
-    return counts, {
-        **asdict(settings), "corpus": names, "fingerprint": counts.fingerprint, "versions": versions(),
-    }  # fmt: skip
+    return counts, count_config(names, settings, counts.fingerprint)
+
+
+def count_config(names: list[str], settings: CountSettings, fingerprint: str) -> dict[str, Any]:
+    """Return what a counts folder says of itself."""
+    return {**asdict(settings), "corpus": names, "fingerprint": fingerprint, "versions": versions()}
 
 
 def reading(size: int | None, report: Report) -> Callable[[str, int, int], None]:
@@ -130,6 +196,7 @@ def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, A
     for name, value in asdict(settings).items():
         default = CountSettings.__dataclass_fields__[name].default
         counted = config.get(name, default)
+        counted = tuple(counted) if isinstance(counted, list) else counted
         if value not in (counted, default):
             raise InputError(
                 f"{name} = {value}, but {folder} was counted with {name} = {counted}. "

@@ -17,11 +17,12 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.association import Allocate
+from wordforest.coder import kernels
 from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
 from wordforest.coder.penalties import with_lam
-from wordforest.coder.shape import by_strength, pruned
+from wordforest.coder.shape import by_strength, homes, pruned
 from wordforest.coder.tune import lam_for_training
 from wordforest.counts import Counts
 from wordforest.execution import Threads
@@ -54,6 +55,7 @@ def train(
     """
     report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
+    kernels.check_device(train_settings.device)
     executor = threads(workers)
     names = names_of(corpus)
     if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
@@ -131,30 +133,36 @@ def _online(
             X, penalty, len(forest), settings.density, settings.seed, executor, nonnegative=settings.nonnegative
         )
         penalty = with_lam(penalty, lam)
-        report.say(f"lam = {lam:.4g} for about {settings.density:.0%} non-zeros")
+        report.say(f"lam = {lam:.4g}, chosen for about {settings.density:.0%} non-zeros")
     weights = (counts / counts.mean()) ** settings.word_power if settings.word_power else None
     learned = learn_online(
-        X, penalty, len(forest),
+        X if settings.device == "cpu" else kernels.DeviceRows.put(X, settings.device), penalty, len(forest),
         OnlineSettings(
             epochs=settings.epochs or 1, tol=settings.tol or 0.0, seed=settings.seed,
             nonnegative=settings.nonnegative, revive=settings.init != "nested",
         ),
         start=start, weights=weights, resume=begun, executor=executor, on_step=on_step,
     )  # fmt: skip
+    learned = changed(learned, D=kernels.on_host(learned.D), A=kernels.on_host(learned.A))
     if learned.revived:
         report.say(f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word.")
+    reached = np.count_nonzero(learned.A) / learned.A.size
+    if settings.lam == "auto" and not 0.75 < reached / settings.density < 1.25:
+        report.say(
+            f"warning: {reached:.1%} non-zeros came out. Give --lam by hand, near {penalty.lam:.4g}, to get closer."
+        )
     if settings.init == "nested":
         learned, forest = _in_order(learned, forest, prune=settings.grow)
     return learned, forest, {"lam": penalty.lam, "gap": learned.gap}
 
 
 def _in_order(learned: Learned, forest: Forest, *, prune: bool) -> tuple[Learned, Forest]:
-    """Put the trees that explain most first; take out nodes that no word uses, if asked."""
+    """Put the trees in which most words are at home first; take out nodes that no word uses, if asked."""
     A, D = learned.A, learned.D
     if prune:
         forest, columns = pruned(forest, np.count_nonzero(A, axis=0))
         A, D = A[:, columns], D[:, columns]
-    forest, columns = by_strength(forest, np.einsum("vm,vm->m", A, A, dtype=np.float64))
+    forest, columns = by_strength(forest, homes(A))
     return changed(learned, A=np.ascontiguousarray(A[:, columns]), D=np.ascontiguousarray(D[:, columns])), forest
 
 

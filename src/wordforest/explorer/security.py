@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, request
+from werkzeug.exceptions import HTTPException
 
 from wordforest.explorer.model import Model
 from wordforest.explorer.routes import UnknownPageError, exists, parse_route
@@ -52,6 +53,12 @@ def protect(server: Flask, models: list[Model], host: str, script_hashes: list[s
             response.headers["Cache-Control"] = "no-store"
         return response
 
+    def fail(error: Exception) -> Any:
+        if isinstance(error, HTTPException):
+            return error
+        return _refusal("This question cannot be answered.", 400)
+
+    server.register_error_handler(Exception, fail)
     server.before_request(check)
     server.after_request(finish)
 
@@ -85,7 +92,7 @@ def is_allowed_host(header: str, bound: str) -> bool:
     """
     found = _HOST.fullmatch(header)
     name = (found[1] or found[2]).lower() if found else ""
-    if found and name in ("localhost", bound):
+    if found and name in ("localhost", bound.lower()):
         return True
     try:
         address = ipaddress.ip_address(name)

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.store.files import read_json, write_json
-from wordforest.store.tensors import AnyCSR, read_csr, write_csr
+from wordforest.store.tensors import AnyCSR, read_csr, write_csr, write_csr_parts
 from wordforest.store.vocab import read_vocab, write_vocab
 
 COUNTS_FILES = ("config.json", "vocab.tsv", "counts.safetensors")
+
+
+class CountParts(Protocol):
+    """Window counts (V, C) that may be larger than memory: ``parts`` yields columns and counts, rows in order."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Words and contexts."""
+        ...
+
+    @property
+    def indptr(self) -> NDArray[np.int64]:
+        """Where rows begin, (V + 1,)."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """Type of a count, of 32 or 64 bits."""
+        ...
+
+    def parts(self) -> Iterator[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """Yield columns and counts of some rows after those of others; may be called again."""
+        ...
 
 
 def is_counts_folder(path: Path) -> bool:
@@ -35,6 +59,22 @@ def save_counts(
     write_json(folder / "config.json", config)
     write_vocab(folder / "vocab.tsv", words, counts)
     write_csr(folder / "counts.safetensors", matrix)
+
+
+def save_count_parts(
+    folder: Path, words: Sequence[str], counts: NDArray[np.int64], parts: CountParts, config: dict[str, Any]
+) -> None:
+    """Write what ``save_counts`` does, a part of the window counts at a time; the disk must have room for them."""
+    needed = int(parts.indptr[-1]) * (4 + np.dtype(parts.dtype).itemsize) + (64 << 20)
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise InputError(
+            f"{folder}: the counts need {needed >> 20} MiB on this disk, but {free >> 20} MiB are free. "
+            "Free some and go on with --resume, or choose an --out on another disk."
+        )
+    write_json(folder / "config.json", config)
+    write_vocab(folder / "vocab.tsv", words, counts)
+    write_csr_parts(folder / "counts.safetensors", parts.shape, parts.indptr, np.dtype(parts.dtype), parts.parts)
 
 
 def load_counts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,6 +16,8 @@ from wordforest.store.files import replace_file
 
 Tensors: TypeAlias = dict[str, NDArray[Any]]
 AnyCSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
+
+Parts: TypeAlias = Callable[[], Iterator[tuple[NDArray[np.int32], NDArray[Any]]]]  # columns and values, rows in order
 
 _CSR_NAMES = ("data", "indices", "indptr", "shape")
 _SLICE = 1 << 20
@@ -100,6 +102,38 @@ def write_csr(path: Path, matrix: AnyCSR) -> None:
     write_tensors(path, tensors)
 
 
+def write_csr_parts(
+    path: Path, shape: tuple[int, int], indptr: NDArray[np.int64], dtype: np.dtype[Any], parts: Parts
+) -> None:
+    """Write the file that ``write_csr`` would, of a matrix whose columns and values come part by part, twice."""
+    small = {"indptr": indptr.astype(np.int64, copy=False), "shape": np.array(shape, dtype=np.int64)}
+    nnz = int(indptr[-1])
+    sizes = {"data": (nnz, dtype), "indices": (nnz, np.dtype(np.int32))}
+    sizes |= {name: (len(array), array.dtype) for name, array in small.items()}
+    names = sorted(sizes, key=lambda name: (-sizes[name][1].itemsize, name))  # as safetensors has them
+    header, end = {}, 0
+    for name in names:
+        length, kind = sizes[name]
+        begin, end = end, end + length * kind.itemsize
+        header[name] = {"dtype": f"I{8 * kind.itemsize}", "shape": [length], "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with replace_file(path) as temporary, temporary.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in names:
+            if name in small:
+                file.write(small[name].tobytes())
+                continue
+            for columns, values in parts():
+                file.write((columns if name == "indices" else values.astype(dtype, copy=False)).tobytes())
+
+
+def map_csr(path: Path) -> AnyCSR:
+    """Return the CSR matrix of a file that was just written, left in the file and not looked at."""
+    tensors = map_tensors(path, _CSR_NAMES)
+    return _mapped_csr(tensors)
+
+
 def read_csr(path: Path, dtypes: Sequence[str], *, mapped: bool = False) -> AnyCSR:
     """Return the CSR matrix of a file, its values of one of ``dtypes``, after checking that it is one.
 
@@ -116,11 +150,16 @@ def read_csr(path: Path, dtypes: Sequence[str], *, mapped: bool = False) -> AnyC
     problem = _csr_problem(**tensors)
     if problem:
         raise InputError(f"{path}: {problem}. Make the folder again.")
+    matrix = _mapped_csr(tensors)
+    return matrix if mapped else sparse.csr_array(matrix)  # which gives indices and indptr one type
+
+
+def _mapped_csr(tensors: Tensors) -> AnyCSR:
     rows, columns = map(int, tensors["shape"])
     matrix: AnyCSR = sparse.csr_array((rows, columns), dtype=tensors["data"].dtype)
     matrix.data, matrix.indices, matrix.indptr = tensors["data"], tensors["indices"], _narrow(tensors["indptr"])
     matrix.has_canonical_format = True
-    return matrix if mapped else sparse.csr_array(matrix)  # which gives indices and indptr one type
+    return matrix
 
 
 def _csr_problem(

@@ -1,6 +1,9 @@
-"""Raw text to token ids: where text comes from, what a word is, which words are kept."""
+"""Raw text to token ids: where text comes from, what a word is, which words are kept, what a pair of words is."""
 
 from wordforest.text.tokens import TextRules, Tokens, read_tokens
-from wordforest.text.vocabulary import NUMBER, RARE, Vocabulary, choose_vocabulary
+from wordforest.text.vocabulary import NUMBER, RARE, Vocabulary, WordRules, choose_vocabulary, choose_words
 
-__all__ = ["NUMBER", "RARE", "TextRules", "Tokens", "Vocabulary", "choose_vocabulary", "read_tokens"]
+__all__ = [
+    "NUMBER", "RARE", "TextRules", "Tokens", "Vocabulary", "WordRules", "choose_vocabulary", "choose_words",
+    "read_tokens",
+]  # fmt: skip

@@ -12,14 +12,16 @@ so that Unicode costs nothing per token.
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.compile import kernel
+from wordforest.compile import kernel, part_of_kernel
+from wordforest.text.prefetch import prefetch
 
 Tokenizer = Literal["words", "whitespace"]
 BREAK = -1  # a sentence border in a stream of ids
@@ -48,6 +50,8 @@ _BY_CHARACTER = {
 }
 _LAST_LETTER = 0x33480  # above it only private, tag and variation-selector code points
 _VARIATION_SELECTORS = range(0xE0100, 0xE01F0)
+_AHEAD = 32  # words whose keys are found before they are looked up
+_LONG = np.uint64(1 << 63)
 
 
 @lru_cache(maxsize=1)
@@ -62,27 +66,48 @@ def character_classes() -> NDArray[np.uint8]:
     return classes
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
+class FormTable:
+    """The distinct forms that one worker has met, numbered in the order of their coming."""
+
+    n_forms: int = 0
+    slots: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((1 << 13, 2), dtype=np.uint64))
+    pool: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(1 << 15, dtype=np.uint8))  # bytes of all forms
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((1 << 12) + 1, dtype=np.int64))  # in the pool
+
+    def forms(self, first: int = 0) -> list[bytes]:
+        """Return the forms from number ``first`` on."""
+        borders = self.starts[first : self.n_forms + 1].tolist()
+        pool = self.pool[borders[0] : borders[-1]].tobytes()
+        return [pool[a - borders[0] : b - borders[0]] for a, b in pairwise(borders)]
+
+
+@dataclass(frozen=True, eq=False)
 class Forms:
-    """The tokens of a chunk: ``ids`` index the distinct ``forms``, BREAK ends a sentence."""
+    """The tokens of a chunk: ``ids`` number forms of the ``table``, BREAK ends a sentence."""
 
     ids: NDArray[np.int32]  # (tokens + breaks,)
-    counts: NDArray[np.int64]  # (forms,)
-    forms: list[bytes]
+    table: FormTable
+    first: int  # number of the first of the forms that the table has met in this chunk
+    forms: list[bytes]  # all from there on
 
 
-def split_forms(data: bytes, tokenizer: Tokenizer) -> Forms:
-    """Split valid UTF-8 into word forms."""
+def split_forms(data: bytes, tokenizer: Tokenizer, table: FormTable | None = None) -> Forms:
+    """Split valid UTF-8 into word forms; forms that are new go into the table."""
+    table = table or FormTable()
+    first = table.n_forms
     if not data:
-        return Forms(np.empty(0, np.int32), np.empty(0, np.int64), [])
-    text = np.frombuffer(data, dtype=np.uint8)
+        return Forms(np.empty(0, np.int32), table, first, [])
+    text = np.frombuffer(data + bytes(8), dtype=np.uint8)  # words are compared by eight bytes
     find = _find_words if tokenizer == "words" else _find_runs
-    ids, first, counts = _number_forms(text, find(text, character_classes()))
-    forms = [data[start:end] for start, end in first.tolist()]
-    return Forms(ids, counts, forms)
+    spans = find(text[: len(data)], character_classes())
+    ids, table.slots, table.pool, table.starts, table.n_forms = _number_forms(
+        text, spans, table.slots, table.pool, table.starts, first
+    )
+    return Forms(ids, table, first, table.forms(first))
 
 
-@kernel
+@part_of_kernel
 def _width(lead: int) -> int:
     if lead < 0x80:
         return 1
@@ -91,7 +116,7 @@ def _width(lead: int) -> int:
     return 3 if lead < 0xF0 else 4
 
 
-@kernel
+@part_of_kernel
 def _class_at(text: NDArray[np.uint8], i: int, classes: NDArray[np.uint8]) -> int:
     """Class of the character that starts at byte i; a line end behind the last byte."""
     if i >= len(text):
@@ -106,7 +131,7 @@ def _class_at(text: NDArray[np.uint8], i: int, classes: NDArray[np.uint8]) -> in
     return int(classes[point])
 
 
-@kernel
+@part_of_kernel
 def _goes_on(kind: int, before: int, after: int, numeric: bool) -> bool:
     """Say whether a character of class ``kind`` continues the word that it follows."""
     if kind in (LETTER, UPPER, DIGIT, JOINER):
@@ -122,6 +147,9 @@ def _goes_on(kind: int, before: int, after: int, numeric: bool) -> bool:
 def _word_end(text: NDArray[np.uint8], start: int, classes: NDArray[np.uint8]) -> int:
     i, before, numeric = start, OTHER, True
     while True:
+        while i < len(text) and text[i] < 0x80 and LETTER <= classes[text[i]] <= UPPER:  # what most bytes are
+            before, numeric = LETTER, False
+            i += 1
         kind = _class_at(text, i, classes)
         after = NEWLINE
         if kind in (APOSTROPHE, POINT, COMMA):
@@ -137,6 +165,9 @@ def _word_end(text: NDArray[np.uint8], start: int, classes: NDArray[np.uint8]) -
 def _run_end(text: NDArray[np.uint8], start: int, classes: NDArray[np.uint8]) -> int:
     i = start
     while i < len(text):
+        if 0x20 < text[i] < 0x80:  # what most bytes are
+            i += 1
+            continue
         kind = _class_at(text, i, classes)
         if kind in (SPACE, NEWLINE):
             break
@@ -144,50 +175,96 @@ def _run_end(text: NDArray[np.uint8], start: int, classes: NDArray[np.uint8]) ->
     return i
 
 
-@kernel
-def _same(text: NDArray[np.uint8], a: int, b: int, length: int) -> bool:
+@part_of_kernel
+def _eight(text: NDArray[np.uint8], i: int) -> np.uint64:
+    """Return the eight bytes from i on; compiled, this is one load."""
+    packed = np.uint64(0)
+    for k in range(8):
+        packed |= np.uint64(text[np.uint64(i + k)]) << np.uint64(8 * k)
+    return packed
+
+
+@part_of_kernel
+def _some(text: NDArray[np.uint8], i: int, n: int) -> np.uint64:
+    """Return the first n < 8 bytes from i on."""
+    return _eight(text, i) & ((np.uint64(1) << np.uint64(8 * n)) - np.uint64(1))
+
+
+@part_of_kernel
+def _same(text: NDArray[np.uint8], a: int, pool: NDArray[np.uint8], b: int, length: int) -> bool:
     k = 0
-    while k < length and text[a + k] == text[b + k]:
-        k += 1
-    return k == length
+    while k + 8 <= length and _eight(text, a + k) == _eight(pool, b + k):
+        k += 8
+    return length - k < 8 and _some(text, a + k, length - k) == _some(pool, b + k, length - k)
 
 
-@kernel
-def _hash(text: NDArray[np.uint8], start: int, end: int) -> np.uint64:
-    """FNV-1a, with the high bits folded in for a table whose size is a power of two."""
-    h = np.uint64(14695981039346656037)
-    for k in range(start, end):
-        h = (h ^ np.uint64(text[k])) * np.uint64(1099511628211)
+@part_of_kernel
+def _mixed(h: np.uint64) -> np.uint64:
+    """Spread 64 bits over 64 bits, one to one."""
+    h = (h ^ (h >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return h ^ (h >> np.uint64(29))
 
 
-@kernel
+@part_of_kernel
+def _key(text: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+    """Return the bytes of a form of up to seven, else a hash above all of those. Text has no byte 0."""
+    if end - start < 8:
+        return _some(text, start, end - start)
+    h, k = np.uint64(0), start
+    while k + 8 <= end:
+        h = _mixed(h ^ _eight(text, k))
+        k += 8
+    return _mixed(h ^ _some(text, k, end - k)) | _LONG
+
+
+@part_of_kernel
 def _find_slot(
-    table: NDArray[np.int32], hashes: NDArray[np.uint64], first: NDArray[np.int32],
-    text: NDArray[np.uint8], h: np.uint64, start: int, end: int,
-) -> int:  # fmt: skip
-    mask = np.uint64(len(table) - 1)
-    slot = h & mask
-    while True:
-        form = table[slot]
-        if form < 0:
-            return int(slot)
-        same_size = first[form, 1] - first[form, 0] == end - start
-        if hashes[form] == h and same_size and _same(text, first[form, 0], start, end - start):
-            return int(slot)
+    slots: NDArray[np.uint64], pool: NDArray[np.uint8], starts: NDArray[np.int64],
+    text: NDArray[np.uint8], key: np.uint64, start: int, length: int,
+) -> np.uint64:  # fmt: skip
+    """Return the slot of a form, or the free one that it may have. A slot is its key, and its number + 1."""
+    mask = np.uint64(len(slots) - 1)
+    slot = _mixed(key) & mask
+    while slots[slot, 1] != 0:
+        if slots[slot, 0] == key:
+            if key < _LONG:
+                break
+            form = slots[slot, 1] - np.uint64(1)
+            begin = starts[form]
+            if starts[form + np.uint64(1)] - begin == length and _same(text, start, pool, begin, length):
+                break
         slot = (slot + np.uint64(1)) & mask
+    return slot
 
 
 @kernel
-def _doubled(table: NDArray[np.int32], hashes: NDArray[np.uint64], n_forms: int) -> NDArray[np.int32]:
-    bigger = np.full(2 * len(table), -1, dtype=np.int32)
+def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return the array, or one twice as long that begins like it, if it is too short."""
+    while len(array) < size:
+        array = np.concatenate((array, np.zeros_like(array)))
+    return array
+
+
+@kernel
+def _doubled(slots: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    bigger = np.zeros((2 * len(slots), 2), dtype=np.uint64)
     mask = np.uint64(len(bigger) - 1)
-    for form in range(n_forms):
-        slot = hashes[form] & mask
-        while bigger[slot] >= 0:
+    for old in range(len(slots)):
+        if slots[old, 1] == 0:
+            continue
+        slot = _mixed(slots[old, 0]) & mask
+        while bigger[slot, 1] != 0:
             slot = (slot + np.uint64(1)) & mask
-        bigger[slot] = form
+        bigger[slot, 0], bigger[slot, 1] = slots[old, 0], slots[old, 1]
     return bigger
+
+
+@part_of_kernel
+def _end_sentence(spans: NDArray[np.int32], n: int) -> int:
+    if n > 0 and spans[n - 1, 0] == BREAK:  # at n = 0 the sentence may have begun in the chunk before
+        return n
+    spans[n, 0] = BREAK
+    return n + 1
 
 
 @kernel
@@ -240,45 +317,43 @@ def _find_runs(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[n
     return spans[:n]
 
 
-@kernel
-def _end_sentence(spans: NDArray[np.int32], n: int) -> int:
-    if n > 0 and spans[n - 1, 0] == BREAK:  # at n = 0 the sentence may have begun in the chunk before
-        return n
-    spans[n, 0] = BREAK
-    return n + 1
+@part_of_kernel
+def _keys_ahead(
+    text: NDArray[np.uint8], spans: NDArray[np.int32], t: int, coming: NDArray[np.uint64], slots: NDArray[np.uint64]
+) -> None:
+    """Find the keys of the next words, so that their slots are on their way when they are needed."""
+    for k in range(t, min(t + _AHEAD, len(spans))):
+        if spans[k, 0] != BREAK:
+            coming[k - t] = _key(text, spans[k, 0], spans[k, 1])
+            prefetch(slots, np.int64(2) * np.int64(_mixed(coming[k - t]) & np.uint64(len(slots) - 1)))
 
 
 @kernel
 def _number_forms(
-    text: NDArray[np.uint8], spans: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Number the distinct forms by first occurrence: ids (tokens,), their first spans (forms, 2), their counts."""
+    text: NDArray[np.uint8], spans: NDArray[np.int32],
+    slots: NDArray[np.uint64], pool: NDArray[np.uint8], starts: NDArray[np.int64], n_forms: int,
+) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int64], int]:  # fmt: skip
+    """Number the forms of a text, new ones after the ``n_forms`` known. Returns ids (tokens,) and the grown table."""
     ids = np.empty(len(spans), dtype=np.int32)
-    capacity, n_forms = 1 << 14, 0
-    table = np.full(2 * capacity, -1, dtype=np.int32)
-    hashes = np.empty(capacity, dtype=np.uint64)
-    first = np.empty((capacity, 2), dtype=np.int32)
-    counts = np.zeros(capacity, dtype=np.int64)
+    coming = np.empty(_AHEAD, dtype=np.uint64)
     for t in range(len(spans)):
+        if t % _AHEAD == 0:
+            _keys_ahead(text, spans, t, coming, slots)
         start, end = spans[t, 0], spans[t, 1]
         if start == BREAK:
             ids[t] = BREAK
             continue
-        if n_forms == capacity:
-            table = _doubled(table, hashes, n_forms)
-            hashes = np.concatenate((hashes, np.empty_like(hashes)))
-            first = np.concatenate((first, np.empty_like(first)))
-            counts = np.concatenate((counts, np.zeros_like(counts)))
-            capacity *= 2
-        h = _hash(text, start, end)
-        slot = _find_slot(table, hashes, first, text, h, start, end)
-        form = table[slot]
-        if form < 0:
-            form = np.int32(n_forms)
-            table[slot] = form
-            hashes[form] = h
-            first[form, 0], first[form, 1] = start, end
+        key = coming[t % _AHEAD]
+        slot = _find_slot(slots, pool, starts, text, key, start, end - start)
+        if slots[slot, 1] == 0:
+            slots[slot, 0], slots[slot, 1] = key, np.uint64(n_forms + 1)
+            starts, pool = _with_room(starts, n_forms + 2), _with_room(pool, starts[n_forms] + end - start + 8)
+            pool[starts[n_forms] : starts[n_forms] + end - start] = text[start:end]
+            starts[n_forms + 1] = starts[n_forms] + end - start
             n_forms += 1
-        counts[form] += 1
-        ids[t] = form
-    return ids, first[:n_forms].copy(), counts[:n_forms].copy()
+            ids[t] = n_forms - 1
+            if 2 * n_forms == len(slots):
+                slots = _doubled(slots)
+            continue
+        ids[t] = np.int32(slots[slot, 1]) - np.int32(1)
+    return ids, slots, pool, starts, n_forms

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
+import threading
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.compile import kernel
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads
-from wordforest.text.reader import Chunk, Errors, find_sources, read_chunks
-from wordforest.text.tokenizer import BREAK, Forms, Tokenizer, split_forms
+from wordforest.text.place import Place, read_at, write_at
+from wordforest.text.reader import CHUNK_BYTES, Chunk, Errors, find_sources, read_chunks
+from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
 from wordforest.text.vocabulary import NUMBER
+
+_MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew
+_NOTED_CHUNKS = 32
+_LEAST_MEMORY = 64 << 20  # that words may take in any case
+_WORD_BYTES = 250  # of one word with all that is kept of it, in memory; with care
 
 
 @dataclass(frozen=True)
@@ -31,14 +41,45 @@ class TextRules:
     errors: Errors = "strict"
 
 
+class IdFile:
+    """Ids in a file, four bytes each; they are read in pieces, so that they may be more than memory holds."""
+
+    def __init__(self, place: Place, name: str) -> None:
+        self._place, self._file = place, place.file(name)
+        self._length = self._file.tell() // 4
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, ids: NDArray[np.int32]) -> None:
+        """Write ids behind the last."""
+        self._place.reserve(ids.nbytes)
+        write_at(self._file, ids.view(np.uint8), 4 * self._length)
+        self._length += len(ids)
+
+    def read(self, start: int, stop: int) -> NDArray[np.int32]:
+        """Return ids[start:stop]."""
+        start, stop = max(start, 0), min(stop, self._length)
+        return read_at(self._file, 4 * start, 4 * max(stop - start, 0)).view(np.int32)
+
+    def mapped(self) -> NDArray[np.int32]:
+        """Return all ids, left in the file."""
+        return np.memmap(self._file, dtype=np.int32, mode="r", shape=(self._length,))
+
+
 @dataclass(frozen=True, eq=False)
 class Tokens:
     """A corpus in ids: ``ids`` index ``words``, BREAK (-1) stands between sentences."""
 
     words: list[str]
     counts: NDArray[np.int64]  # (words,)
-    ids: NDArray[np.int32]  # (tokens + breaks,), on disk
+    file: IdFile
     fingerprint: str  # SHA-256 of the text
+
+    @cached_property
+    def ids(self) -> NDArray[np.int32]:
+        """All ids, (tokens + breaks,), mapped from the file."""
+        return self.file.mapped()
 
     @property
     def n_tokens(self) -> int:
@@ -52,41 +93,47 @@ def read_tokens(
     *,
     executor: Executor | None = None,
     spool_folder: Path | None = None,
+    place: Place | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Tokens:
-    """Read a corpus once and keep it as ids in a temporary file, so that it may be larger than memory.
+    """Read a corpus once and keep it as ids in a file, so that it may be larger than memory.
 
-    ``on_progress`` is called with tokens and bytes read so far. The file lies in ``spool_folder`` (or the system's
-    place for temporary files), needs four bytes a token, and goes away with the result.
+    ``on_progress`` is called with tokens and bytes read so far. The file lies in ``place``, by default one without a
+    name in ``spool_folder`` (or the system's for temporary files) that goes away with the result. It needs four bytes
+    a token. Where a named place holds the notes of a try that was broken off, reading goes on behind them.
     """
     rules = rules or TextRules()
-    executor = executor or Threads()
-    table = _WordTable(rules)
-    digest = hashlib.sha256()
-    n_bytes = 0
-
-    def split(chunk: Chunk) -> tuple[Chunk, Forms]:
-        return chunk, split_forms(chunk.data, rules.tokenizer)
-
     sources = find_sources(corpus)
-    with tempfile.TemporaryFile(dir=spool_folder) as spool:  # the ids mapped from it outlive the handle
-        for chunk, forms in executor.map(split, read_chunks(sources, rules.errors)):
-            digest.update(chunk.data)
-            _append(spool, table.number(forms), ends=chunk.last)
-            n_bytes += len(chunk.data)
-            if on_progress:
-                on_progress(table.n_tokens, n_bytes)
-        if not table.n_tokens:
-            raise InputError(f"{_named(sources)}: the corpus holds no words. Check the path and the --tokenizer.")
-        spool.flush()
-        ids = np.memmap(spool, dtype=np.int32, mode="r")
-    return Tokens(table.words, table.counts(), ids, digest.hexdigest())
+    reading = _Reading(place or Place(spool_folder), rules)
+    if reading.done:
+        return reading.tokens()
+    tables = threading.local()
+
+    def split(chunk: Chunk) -> tuple[Chunk, Forms | None]:
+        if chunk.number < reading.chunks_before:
+            return chunk, None
+        if getattr(tables, "own", None) is None or tables.own.n_forms > _MOST_FORMS:
+            tables.own = FormTable()
+        return chunk, split_forms(chunk.data, rules.tokenizer, tables.own)
+
+    numbered = (replace(chunk, number=i) for i, chunk in enumerate(read_chunks(sources, rules.errors, reading.size)))
+    for chunk, forms in (executor or Threads()).map(split, numbered):
+        reading.take(chunk, forms)
+        if on_progress:
+            on_progress(reading.n_tokens, reading.n_bytes)
+    if not reading.n_tokens:
+        raise InputError(f"{_named(sources)}: the corpus holds no words. Check the path and the --tokenizer.")
+    reading.finish()
+    return reading.tokens()
 
 
 def normalise(form: str, rules: TextRules) -> str:
     """Return the word that a form as written stands for: one apostrophe, NFC, lower case, ``#number#``."""
-    if not form.isascii():
-        form = form.replace("\u2019", "'").replace("\u00ad", "") or form
+    if form.isascii():
+        if rules.numbers and not form.isalpha() and is_number(form):
+            return NUMBER
+        return form.lower() if rules.lowercase else form
+    form = form.replace("\u2019", "'").replace("\u00ad", "") or form
     if rules.numbers and is_number(form):
         return NUMBER
     if rules.lowercase:
@@ -104,46 +151,131 @@ def is_number(form: str) -> bool:
     return all(part.isnumeric() and not any(map(str.isalpha, part)) for part in re.split("[.,]", digits))
 
 
-class _WordTable:
-    """Numbers words in order of first appearance; remembers every form it has seen."""
+class _Reading:
+    """The words met so far, numbered in order of first appearance, their counts, and the ids written.
 
-    def __init__(self, rules: TextRules) -> None:
-        self._rules = rules
-        self._word_of_form: dict[bytes, int] = {}
-        self._word_index: dict[str, int] = {}
+    Every so many chunks it is noted how far reading came: words and ids lie in files, counts follow from the ids, and
+    the hash of the text up to there tells whether the text is still the same.
+    """
+
+    def __init__(self, place: Place, rules: TextRules) -> None:
+        self._place, self._rules = place, rules
+        self._digest = hashlib.sha256()
+        self._index: dict[str, int] = {}
+        self._rows: WeakKeyDictionary[FormTable, NDArray[np.int32]] = WeakKeyDictionary()  # word of each form
         self._counts = np.zeros(1 << 16, dtype=np.int64)
-        self.n_tokens = 0
+        self._chunks = self._words_noted = 0
+        self._border = True  # nothing since the last border, or nothing at all
+        self.n_tokens = self.n_bytes = 0
+        # With little memory chunks are small: a few of them, with their ids and words, are on their way at a time.
+        self.size = min(CHUNK_BYTES, max(place.memory // 128, 1 << 16))
+        notes = [note["read"] for note in place.notes() if "read" in note]
+        self._noted: dict[str, Any] = notes[-1] if notes else {"chunks": 0, "ids": 0, "words": 0, "done": False}
+        self.done: bool = self._noted["done"]
+        self.chunks_before: int = self._noted["chunks"]
+        self.size = self._noted.get("size", self.size)
+        if place.named:
+            place.cut("ids.bin", 4 * self._noted["ids"])
+            place.cut("words.txt", self._noted["words"])
+        self._ids = IdFile(place, "ids.bin")
+        if notes:
+            self._go_on()
 
-    @property
-    def words(self) -> list[str]:
-        return list(self._word_index)
+    def take(self, chunk: Chunk, forms: Forms | None) -> None:
+        """Write the ids of a chunk and count its words; of one that was read before, only compare the text."""
+        self._digest.update(chunk.data)
+        self._chunks += 1
+        self.n_bytes += len(chunk.data)
+        if forms is None:
+            if self._chunks == self.chunks_before and self._digest.hexdigest() != self._noted["digest"]:
+                raise InputError(
+                    f"{chunk.source}: the text has changed since counting began. Begin again, with --force."
+                )
+            return
+        ids = self._number(forms)
+        if len(ids) and self._border and ids[0] == BREAK:
+            ids = ids[1:]
+        if len(ids):
+            self._border = ids[-1] == BREAK
+        self._ids.append(ids)
+        if chunk.last and not self._border:  # one border, so that a file cut in two at a border changes nothing
+            self._ids.append(np.array([BREAK], dtype=np.int32))
+            self._border = True
+        if self._place.named and self._chunks % _NOTED_CHUNKS == 0:
+            self._note(done=False)
 
-    def counts(self) -> NDArray[np.int64]:
-        return self._counts[: len(self._word_index)].copy()
+    def finish(self) -> None:
+        """Note that all is read."""
+        if self._chunks < self.chunks_before:
+            raise InputError("the text is shorter than it was when counting began. Begin again, with --force.")
+        self._rows.clear()
+        self._noted["fingerprint"] = self._digest.hexdigest()
+        self._note(done=True)
 
-    def number(self, chunk: Forms) -> NDArray[np.int32]:
-        """Return the chunk's tokens as ids of words and count them."""
-        rows = np.fromiter(map(self._row, chunk.forms), dtype=np.int32, count=len(chunk.forms))
-        while len(self._counts) < len(self._word_index):
+    def tokens(self) -> Tokens:
+        """Return what was read."""
+        counts = self._counts[: len(self._index)].copy()
+        return Tokens(list(self._index), counts, self._ids, self._noted["fingerprint"])
+
+    def _number(self, forms: Forms) -> NDArray[np.int32]:
+        before = self._rows.get(forms.table, np.empty(0, dtype=np.int32))[: forms.first]
+        rows = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
+        rows = np.concatenate((before, rows))
+        self._rows[forms.table] = rows
+        while len(self._counts) < len(self._index):
             self._counts = np.concatenate((self._counts, np.zeros_like(self._counts)))
-        np.add.at(self._counts, rows, chunk.counts)
-        self.n_tokens += int(chunk.counts.sum())
-        lookup = np.append(rows, np.int32(BREAK))  # BREAK = -1 finds the last
-        return lookup[chunk.ids]
+        ids, n = _renumbered(forms.ids, rows, self._counts)
+        self.n_tokens += n
+        if len(self._index) * _WORD_BYTES > max(self._place.memory, _LEAST_MEMORY):
+            raise InputError(
+                f"{len(self._index)} different words alone take more than the memory of {self._place.memory >> 20} MiB "
+                "that counting may use. Give more, as in --memory 8G."
+            )
+        return ids
 
     def _row(self, form: bytes) -> int:
-        row = self._word_of_form.get(form)
-        if row is None:
-            word = normalise(form.decode(), self._rules)
-            row = self._word_index.setdefault(word, len(self._word_index))
-            self._word_of_form[form] = row
-        return row
+        word = normalise(form.decode(), self._rules)
+        return self._index.setdefault(word, len(self._index))
+
+    def _note(self, *, done: bool) -> None:
+        if not self._place.named:
+            return
+        new = "".join(word + "\n" for word in islice(self._index, self._words_noted, None)).encode()
+        self._words_noted = len(self._index)
+        write_at(self._place.file("words.txt"), np.frombuffer(new, dtype=np.uint8), self._noted["words"])
+        self._noted |= {
+            "chunks": self._chunks, "ids": len(self._ids), "words": self._noted["words"] + len(new), "done": done,
+            "digest": self._digest.hexdigest(), "size": self.size, "border": bool(self._border),
+        }  # fmt: skip
+        self._place.note({"read": self._noted})
+
+    def _go_on(self) -> None:
+        """Take up the words and ids of an earlier try."""
+        words = read_at(self._place.file("words.txt"), 0, self._noted["words"]).tobytes().decode().split("\n")[:-1]
+        self._index = {word: i for i, word in enumerate(words)}
+        self._words_noted, self._border = len(words), self._noted["border"]
+        self._counts = np.zeros(max(len(words), 1 << 16), dtype=np.int64)
+        for start in range(0, len(self._ids), 1 << 20):
+            ids = self._ids.read(start, start + (1 << 20))
+            self._counts += np.bincount(ids[ids >= 0], minlength=len(self._counts))
+        self.n_tokens = int(self._counts.sum())
 
 
-def _append(spool: IO[bytes], ids: NDArray[np.int32], *, ends: bool) -> None:
-    spool.write(ids.tobytes())
-    if ends:
-        spool.write(np.int32(BREAK).tobytes())
+@kernel
+def _renumbered(
+    ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], int]:
+    """Return the words of forms, BREAK kept, and how many they are; they are added to the counts."""
+    words = np.empty_like(ids)
+    n = 0
+    for t in range(len(ids)):
+        if ids[t] < 0:
+            words[t] = BREAK
+            continue
+        words[t] = rows[ids[t]]
+        counts[words[t]] += 1
+        n += 1
+    return words, n
 
 
 def _named(sources: list[str]) -> str:

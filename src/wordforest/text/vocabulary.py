@@ -42,6 +42,22 @@ class Vocabulary:
         return {word: row for row, word in enumerate(self.words)}
 
 
+@dataclass(frozen=True)
+class WordRules:
+    """Which words are kept. The defaults are the paper's."""
+
+    min_count: int = 10
+    max_vocab: int | None = None
+    keep_words: tuple[str, ...] = ()  # kept if they occur at all, before all others
+
+    def __post_init__(self) -> None:
+        """Refuse a vocabulary without words."""
+        if self.max_vocab is not None and self.max_vocab < 1:
+            raise InputError(
+                f"max_vocab = {self.max_vocab}, but it must be at least 1. Leave it out to keep all words."
+            )
+
+
 def choose_vocabulary(
     words: list[str], counts: NDArray[np.int64], min_count: int, max_vocab: int | None = None
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -49,16 +65,34 @@ def choose_vocabulary(
 
     Returns the vocabulary and, for each of the ``words`` given, its row in it, shape (len(words),).
     """
-    if max_vocab is not None and max_vocab < 1:
-        raise InputError(f"max_vocab = {max_vocab}, but it must be at least 1. Leave it out to keep all words.")
-    frequent = [i for i in np.flatnonzero(counts >= min_count).tolist() if words[i] != RARE]
-    kept = sorted(frequent, key=lambda i: (-counts[i], words[i]))[:max_vocab]
-    if not kept:
-        most = max(counts, default=0)
+    return choose_words(words, counts, WordRules(min_count, max_vocab))
+
+
+def choose_words(words: list[str], counts: NDArray[np.int64], rules: WordRules) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Keep words by the rules; all others become ``#rare#``. Returns what ``choose_vocabulary`` does.
+
+    The words of a list come first: the most frequent of the others fill up the places left by ``max_vocab``.
+    """
+    listed = frozenset(rules.keep_words) - {RARE}
+    enough = [i for i in np.flatnonzero(counts >= rules.min_count).tolist() if words[i] != RARE]
+    if listed:
+        enough = sorted({*enough, *(i for i, word in enumerate(words) if word in listed and counts[i])})
+    order = sorted(enough, key=lambda i: (-counts[i], words[i]))
+    if rules.max_vocab is not None and len(order) > rules.max_vocab:
+        first = [i for i in order if words[i] in listed]
+        others = [i for i in order if words[i] not in listed]
+        chosen = {*first, *others[: max(rules.max_vocab - len(first), 0)]}
+        order = [i for i in order if i in chosen]
+    if not order:
         raise InputError(
-            f"no word occurs {min_count} times or more (the most frequent of {len(words)} words occurs {most} times). "
-            "Give more text or a smaller --min-count."
+            f"no word occurs {rules.min_count} times or more (the most frequent of {len(words)} words occurs "
+            f"{max(counts, default=0)} times). Give more text or a smaller --min-count."
         )
+    return _with_rare(words, counts, order)
+
+
+def _with_rare(words: list[str], counts: NDArray[np.int64], kept: list[int]) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Put what is not kept into one word at its place in the order."""
     n_rare = int(counts.sum() - counts[kept].sum())
     names, sizes = [words[i] for i in kept], [int(counts[i]) for i in kept]
     place = sum(size > n_rare or (size == n_rare and name < RARE) for name, size in zip(names, sizes, strict=True))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.forest import Forest
+from wordforest.coder.kernels.device import DeviceRows
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
@@ -78,13 +79,46 @@ def forest_max_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
 
 def times_dictionary(X: Array, rows: Array, D: Array) -> Array:
     """``X[rows] @ D``, shape (b, M)."""
-    return X[rows] @ D
+    return X.times(rows, D) if isinstance(X, DeviceRows) else X[rows] @ D
 
 
 def add_times_codes(X: Array, rows: Array, A: Array, contexts: tuple[int, int], out: Array) -> None:
     """Add ``X[rows].T @ A`` to the contexts from first to last of ``out``, shape (C, M)."""
+    if isinstance(X, DeviceRows):
+        X.add_transposed(rows, A, out)
+        return
     first, last = contexts
     out[first:last] += X[rows][:, first:last].T @ A
+
+
+def zeros(shape: tuple[int, ...], like: Array, dtype: Any = None) -> Array:
+    """Return zeros where ``like`` is, of its type or of ``dtype``, the name of one."""
+    if isinstance(like, np.ndarray):
+        return np.zeros(shape, dtype=dtype or like.dtype)
+    torch = sys.modules["torch"]
+    return torch.zeros(shape, dtype=getattr(torch, dtype) if dtype else like.dtype, device=like.device)
+
+
+def placed(values: Any, like: Array) -> Array:
+    """Return values as an array of the library and on the device of ``like``, their type kept."""
+    if isinstance(like, np.ndarray):
+        return np.asarray(values)
+    return sys.modules["torch"].as_tensor(values, device=like.device)
+
+
+def on_host(values: Array) -> Any:
+    """Return an array of either library as one of NumPy."""
+    return values.cpu().numpy() if hasattr(values, "cpu") else values
+
+
+def inner(a: Array, b: Array) -> float:
+    """Sum of products of all values of two arrays."""
+    return float(np.vdot(a, b)) if isinstance(a, np.ndarray) else float((a * b).sum(dtype=sys.modules["torch"].float64))
+
+
+def uses(A: Array) -> Array:
+    """How many rows of A (V, M) use each column, shape (M,)."""
+    return np.count_nonzero(A, axis=0) if isinstance(A, np.ndarray) else (A != 0).sum(0)
 
 
 @lru_cache(maxsize=32)

@@ -27,7 +27,8 @@
   const modelHead = (model) => (wf.models.length > 1 ? el("h2", {}, model.name) : null);
 
   wf.unknown = (panel) => el("div", { class: "block" },
-    el("p", { class: "none" }, "No vector for ", wf.text(panel.word), "."),
+    el("p", { class: "none" }, "No vector for ", wf.text(panel.word), ".",
+      wf.offline ? " This file keeps the most frequent words only." : ""),
     panel.near && panel.near.length ? el("p", {}, "Close to it: ",
       panel.near.flatMap((word, i) => [i ? ", " : "", wf.wordLink(word)])) : null);
 

@@ -2,6 +2,7 @@
 (function () {
   "use strict";
   const wf = window.wordforest;
+  wf.offline = true;
   const MOST_COMPARED = 5, NEIGHBORS = 15, LISTED = 8;
 
   const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;

@@ -1,0 +1,154 @@
+"""Counting: tokens a second and peak memory, vocabulary and window counts together, beside gensim and GloVe.
+
+python benchmarks/count.py TEXT [--tokens FILE] [--memory 512M ...] [--glove DIR] [--repeat 3]
+python benchmarks/count.py generate FILE [--n-tokens 1e9] [--vocabulary 400000]    made-up text, words drawn as by Zipf
+
+TEXT is raw text for the tokeniser ``words``; --tokens names text with a sentence a line and white space between words,
+by default TEXT itself. Each row is measured in a process of its own, the best of --repeat runs: seconds from the call
+to the end, with the counts folder written; processor seconds, which other programs on the machine disturb less; peak
+resident memory. gensim builds its vocabulary only, from the same file. GloVe is not part of this package: --glove names
+a folder with its compiled ``vocab_count`` and ``cooccur``, which count without the shuffle that they need afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from wordforest.cli.base import as_bytes
+from wordforest.execution import available_cores
+
+UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
+
+
+def speed(options: argparse.Namespace) -> None:
+    """Print a table of all ways to count."""
+    tokens = options.tokens or options.text
+    jobs = [(f"{kind}, {n} workers", ["ours", text, kind, str(n), ""])
+            for kind, text in (("whitespace", tokens), ("words", options.text)) for n in (1, 2)]  # fmt: skip
+    jobs += [(f"whitespace, 2 workers, {memory}", ["ours", tokens, "whitespace", "2", memory])
+             for memory in options.memory]  # fmt: skip
+    jobs += [(f"gensim, vocabulary only, {n} workers", ["gensim", tokens, str(n)]) for n in (1, 2)]
+    jobs += [("GloVe", ["glove", tokens, options.glove])] if options.glove else []
+    print("| counting | M tokens/s | seconds | processor seconds | peak MB |\n|---|---|---|---|---|")
+    n_tokens, wall = 0, {}
+    for name, job in jobs:
+        runs = [measured(job) for _ in range(options.repeat)]
+        best = min(runs, key=lambda run: run["wall"])
+        n_tokens = best.get("tokens", n_tokens)
+        wall[name] = best["wall"]
+        cpu = min(run["cpu"] for run in runs)
+        rate = n_tokens / best["wall"] / 1e6
+        print(f"| {name} | {rate:.2f} | {best['wall']:.2f} | {cpu:.2f} | {best['peak'] / 1e6:.0f} |", flush=True)
+    for kind in ("whitespace", "words"):
+        print(
+            f"\n{kind}: 2 workers are {wall[f'{kind}, 1 workers'] / wall[f'{kind}, 2 workers']:.2f} times as fast as 1"
+        )
+
+
+def measured(job: list[str]) -> dict[str, float]:
+    """Run one row in a process of its own."""
+    command = [sys.executable, __file__, "one", *job]
+    return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]))
+
+
+def one(kind: str, text: str, *rest: str) -> None:
+    """Measure one row and print it as JSON."""
+    result = {"ours": ours, "gensim": gensim, "glove": glove}[kind](text, *rest)
+    who = resource.RUSAGE_CHILDREN if kind == "glove" else resource.RUSAGE_SELF
+    print(json.dumps({**result, "peak": resource.getrusage(who).ru_maxrss * UNIT}))
+
+
+def ours(text: str, tokenizer: str, workers: str, memory: str) -> dict[str, float]:
+    """Count into a folder, kernels loaded before."""
+    import wordforest as wf
+
+    options = {"tokenizer": tokenizer, "workers": int(workers)}
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        small = Path(folder) / "small.txt"
+        small.write_text("a b c. A d\n" * 10)
+        wf.count_corpus(small, Path(folder) / "small", min_count=1, memory=1 << 16, **options)
+        started, before = time.perf_counter(), os.times()
+        counts = wf.count_corpus(text, Path(folder) / "counts", memory=as_bytes(memory or None), **options)
+        wall, after = time.perf_counter() - started, os.times()
+    cpu = after.user + after.system - before.user - before.system
+    return {"wall": wall, "cpu": cpu, "tokens": int(counts.vocabulary.counts.sum()), "pairs": counts.matrix.nnz}
+
+
+def gensim(text: str, workers: str) -> dict[str, float]:
+    """Build the vocabulary of gensim's Word2Vec, which is a small part of the work above."""
+    from gensim.models import Word2Vec
+
+    model = Word2Vec(min_count=10, workers=int(workers))
+    started, before = time.perf_counter(), os.times()
+    model.build_vocab(corpus_file=text)
+    wall, after = time.perf_counter() - started, os.times()
+    return {"wall": wall, "cpu": after.user + after.system - before.user - before.system}
+
+
+def glove(text: str, folder: str) -> dict[str, float]:
+    """Run GloVe's two programs."""
+    started, before = time.perf_counter(), os.times()
+    with tempfile.TemporaryDirectory() as scratch, Path(text).open("rb") as source:
+        vocabulary = Path(scratch) / "vocab.txt"
+        count = [str(Path(folder) / "vocab_count"), "-min-count", "10", "-verbose", "0"]
+        vocabulary.write_bytes(subprocess.run(count, check=True, stdin=source, capture_output=True).stdout)
+        source.seek(0)
+        pairs = [str(Path(folder) / "cooccur"), "-window-size", "5", "-vocab-file", str(vocabulary), "-verbose", "0"]
+        with (Path(scratch) / "pairs.bin").open("wb") as out:
+            subprocess.run(pairs, check=True, stdin=source, stdout=out, stderr=subprocess.DEVNULL, cwd=scratch)
+    wall, after = time.perf_counter() - started, os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return {"wall": wall, "cpu": cpu}
+
+
+def generate(options: argparse.Namespace) -> None:
+    """Write sentences of 20 words; word r has a share of about 1 / (r + 2.7), as in natural text."""
+    rng = np.random.default_rng(0)
+    share = 1 / (np.arange(options.vocabulary) + 2.7)
+    ends = np.cumsum(share / share.sum())
+    letters = np.array([f"{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(676)])
+    names = [letters[i % 676] + letters[i // 676 % 676] * (i >= 676) for i in range(options.vocabulary)]
+    words = np.array([name.encode() for name in names], dtype=object)
+    n = int(float(options.n_tokens))
+    with Path(options.file).open("wb") as out:
+        for start in range(0, n, 1 << 20):
+            drawn = words[np.searchsorted(ends, rng.random(min(1 << 20, n - start)) * ends[-1])]
+            out.write(b"\n".join(b" ".join(drawn[i : i + 20]) for i in range(0, len(drawn), 20)) + b"\n")
+
+
+def main() -> None:
+    """Read the command line."""
+    if sys.argv[1:2] == ["one"]:
+        one(*sys.argv[2:])
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if sys.argv[1:2] == ["generate"]:
+        parser.add_argument("what")
+        parser.add_argument("file")
+        parser.add_argument("--n-tokens", default="1e9")
+        parser.add_argument("--vocabulary", type=int, default=400_000)
+        generate(parser.parse_args())
+        return
+    parser.add_argument("text")
+    parser.add_argument("--tokens")
+    parser.add_argument("--memory", nargs="*", default=["512M"])
+    parser.add_argument("--glove")
+    parser.add_argument("--repeat", type=int, default=3)
+    print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores\n")
+    speed(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

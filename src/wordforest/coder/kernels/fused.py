@@ -1,0 +1,86 @@
+"""Sparse products on a GPU in Triton. Every sum runs in a fixed order, so the same input gives the same bits.
+
+Long rows are cut into segments, a program each, since by Zipf's law a few rows hold much of the matrix; a second kernel
+adds the segments of a row in their order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+Tensor = Any
+
+_SEGMENT = 1024  # entries of a row that one program takes
+_ENTRIES = 16  # entries loaded together
+_WIDEST = 256  # columns of a program
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _sum_segments(  # type: ignore[no-untyped-def]
+    begins, ends, indices, values, B, out, M, WIDTH: tl.constexpr, ENTRIES: tl.constexpr
+):  # fmt: skip
+    """out[s] = sum over the entries (c, x) of segment s of x B[c]."""
+    s = tl.program_id(0).to(tl.int64)
+    columns = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
+    inside = columns < M
+    first, last = tl.load(begins + s), tl.load(ends + s)
+    total = tl.zeros([WIDTH], dtype=tl.float32)
+    for k in range(first, last, ENTRIES):
+        entry = k + tl.arange(0, ENTRIES)
+        valid = entry < last
+        c = tl.load(indices + entry, mask=valid, other=0).to(tl.int64)
+        x = tl.load(values + entry, mask=valid, other=0.0)
+        b = tl.load(B + c[:, None] * M + columns[None, :], mask=valid[:, None] & inside[None, :], other=0.0)
+        total += tl.sum(x[:, None] * b, axis=0)
+    tl.store(out + s * M + columns, total, mask=inside)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _sum_rows(firsts, parts, out, M, ADD: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    """out[i] (+)= the segments of row i, parts[firsts[i]] and on, in their order."""
+    i = tl.program_id(0).to(tl.int64)
+    columns = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
+    inside = columns < M
+    total = tl.zeros([WIDTH], dtype=tl.float32)
+    for s in range(tl.load(firsts + i), tl.load(firsts + i + 1)):
+        total += tl.load(parts + s * M + columns, mask=inside, other=0.0)
+    target = out + i * M + columns
+    if ADD:
+        total += tl.load(target, mask=inside, other=0.0)
+    tl.store(target, total, mask=inside)
+
+
+def rows_times(chosen: Tensor, csr: tuple[Tensor, Tensor, Tensor], B: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the product of chosen rows of a CSR matrix (starts, indices, values) with B, shape (len(chosen), M).
+
+    ``out`` is added to, if it is given.
+    """
+    starts, indices, values = csr
+    B, M, add = B.contiguous(), B.shape[1], out is not None
+    out = out if add else B.new_empty((len(chosen), M))
+    firsts, begins, ends = _segments(starts[chosen], starts[chosen + 1])
+    parts = B.new_empty((len(begins), M))
+    width = min(_WIDEST, triton.next_power_of_2(M))
+    tiles = triton.cdiv(M, width)
+    with torch.cuda.device(B.device):
+        if len(begins):
+            _sum_segments[(len(begins), tiles)](
+                begins, ends, indices, values, B, parts, M, WIDTH=width, ENTRIES=_ENTRIES, num_warps=4
+            )
+        if len(chosen):
+            _sum_rows[(len(chosen), tiles)](firsts, parts, out, M, ADD=add, WIDTH=width, num_warps=4)
+    return out
+
+
+def _segments(first: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Cut ranges of entries into segments: where those of each row begin (n + 1,), and begin and end of each."""
+    counts = (last - first + _SEGMENT - 1) // _SEGMENT
+    total = torch.cumsum(counts, 0)
+    firsts = torch.cat([total.new_zeros(1), total])
+    row = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
+    begins = first[row] + (torch.arange(len(row), device=row.device) - firsts[row]) * _SEGMENT
+    return firsts, begins, torch.minimum(begins + _SEGMENT, last[row])

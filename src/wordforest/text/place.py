@@ -1,0 +1,172 @@
+"""Where a job keeps what may be larger than memory: the ids of a corpus, and finished parts of its counts.
+
+Files lie in one folder, five at most, however large the corpus. Without names they are gone with the process; with
+names a job that was killed can go on: ``note`` writes down what is finished, ``notes`` reads it again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.errors import InputError
+
+_SPARE = 64 << 20  # bytes that a disk keeps free
+_CHECKED_AT_ONCE = 256 << 20  # bytes for which one look at the disk is enough
+
+
+class Place:
+    """Room for one job: ``memory`` bytes in all, a quarter of it for parts before they go to the file."""
+
+    def __init__(self, folder: Path | None = None, memory: int | None = None, *, named: bool = False) -> None:
+        self._files: dict[str, IO[bytes]] = {}
+        self._in_memory: dict[int, NDArray[np.uint8]] = {}
+        self.memory = memory or three_quarters()
+        self.named = named and folder is not None
+        self._folder = folder or Path(tempfile.gettempdir())
+        self._left = min(self.memory // 4, 1 << 30) if self.named else self.memory // 4
+        self.full = False  # the disk has no room left
+        self._lock = threading.Lock()
+        self._end = 0  # of the file of parts
+        self._granted = 0  # bytes that the disk was seen to have
+        self._next_key = -1
+
+    def file(self, name: str) -> IO[bytes]:
+        """Return a file open to read and write, at its end."""
+        if name not in self._files:
+            if self.named:
+                path = self._folder / name
+                path.touch()
+                self._files[name] = path.open("r+b", buffering=0)
+            else:
+                self._files[name] = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
+            self._files[name].seek(0, os.SEEK_END)
+        return self._files[name]
+
+    def reserve(self, size: int) -> None:
+        """Look whether the disk has room for ``size`` bytes more."""
+        self._granted -= size
+        if self._granted >= 0:
+            return
+        wanted = max(size, _CHECKED_AT_ONCE)
+        free = shutil.disk_usage(self._folder).free
+        if free < size + _SPARE:
+            self.full = True
+            raise InputError(
+                f"{self._folder}: counting needs {size + _SPARE >> 20} MiB more on this disk, but {free >> 20} MiB are "
+                "free. Free some and go on with --resume, or choose an --out on another disk."
+            )
+        self._granted = min(wanted, free - _SPARE)
+
+    def put(self, part: NDArray[np.uint8]) -> int:
+        """Keep bytes and return their key: a place in the file, or a negative number for what is in memory."""
+        with self._lock:
+            if part.nbytes <= self._left:
+                self._left -= part.nbytes
+                key = self._next_key
+                self._next_key -= 1
+                self._in_memory[key] = part
+                return key
+            self.reserve(part.nbytes)
+            file = self.file("parts.bin")
+            self._end = self._end or file.seek(0, os.SEEK_END)
+            key = self._end
+            self._end += part.nbytes
+        write_at(file, part, key)
+        return key
+
+    def get(self, key: int, size: int) -> NDArray[np.uint8]:
+        """Return ``size`` bytes kept under a key."""
+        if key < 0:
+            return self._in_memory[key]
+        return read_at(self.file("parts.bin"), key, size)
+
+    def drop(self, key: int) -> None:
+        """Forget what is in memory under a key."""
+        part = self._in_memory.pop(key, None)
+        if part is not None:
+            with self._lock:
+                self._left += part.nbytes
+
+    def note(self, what: dict[str, Any]) -> None:
+        """Write down what is finished; nothing where files have no names.
+
+        A process that is killed loses nothing it has written. A machine that stops may, so notes from before its last
+        start do not count (see ``notes``), and nothing has to wait for the disk here.
+        """
+        if not self.named:
+            return
+        file = self.file("notes.jsonl")
+        first = json.dumps({"boot": _boot()}).encode() + b"\n" if file.tell() == 0 else b""
+        file.write(first + json.dumps(what).encode() + b"\n")
+
+    def notes(self) -> list[dict[str, Any]]:
+        """Return what an earlier try wrote down; a last line that was cut short does not count."""
+        path = self._folder / "notes.jsonl"
+        if not self.named or not path.exists():
+            return []
+        lines = path.read_bytes()
+        whole = lines[: lines.rfind(b"\n") + 1]
+        notes: list[dict[str, Any]] = [json.loads(line) for line in whole.splitlines()]
+        if not notes or notes[0].get("boot") != _boot():
+            self.cut("notes.jsonl", 0)
+            return []
+        self.cut("notes.jsonl", len(whole))
+        return notes[1:]
+
+    def cut(self, name: str, size: int) -> None:
+        """Shorten a file to what was noted; an error if it is shorter already."""
+        file = self.file(name)
+        if file.seek(0, os.SEEK_END) < size:
+            raise InputError(f"{self._folder / name}: part of it is lost. Begin again, with --force.")
+        file.truncate(size)
+        file.seek(size)
+
+    def __del__(self) -> None:
+        """Close the files with the last that uses them."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the files; unnamed ones go away."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+        self._in_memory.clear()
+
+
+def read_at(file: IO[bytes], start: int, size: int) -> NDArray[np.uint8]:
+    """Return ``size`` bytes from ``start``; threads may read and write at once."""
+    part = np.empty(size, dtype=np.uint8)
+    view, done = part.data, 0
+    while done < size:
+        n = os.preadv(file.fileno(), [view[done:]], start + done)
+        if n == 0:
+            raise InputError(f"a working file ends {size - done} bytes too early. Begin again, with --force.")
+        done += n
+    return part
+
+
+def write_at(file: IO[bytes], part: NDArray[np.uint8], start: int) -> None:
+    """Write bytes from ``start`` on."""
+    view, done = part.data, 0
+    while done < part.nbytes:
+        done += os.pwrite(file.fileno(), view[done:], start + done)
+
+
+def three_quarters() -> int:
+    """Return three quarters of the memory of this machine, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+
+
+def _boot() -> str:
+    """Return what tells one start of the machine from another, where the system says so."""
+    path = Path("/proc/sys/kernel/random/boot_id")
+    return path.read_text().strip() if path.exists() else ""
