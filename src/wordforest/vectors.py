@@ -140,11 +140,11 @@ class Vectors:
 
     def density(self) -> float:
         """Return the share of values that are not exactly zero; 0 where there are no values."""
-        return self._share(self._used_by_column())
+        return self._share(self.uses())
 
     def density_by_depth(self) -> list[float]:
         """Return the density of the dimensions at each depth of the forest, roots first."""
-        used = self._used_by_column()
+        used = self.uses()
         if self.forest is None:
             return [self._share(used)]
         depth = self.forest.depth
@@ -200,7 +200,8 @@ class Vectors:
     def _named(self, rows: NDArray[np.intp], value: NDArray[Any]) -> Neighbors:
         return [(self.words[row], float(value[row])) for row in rows]
 
-    def _used_by_column(self) -> NDArray[np.int64]:
+    def uses(self) -> NDArray[np.int64]:
+        """Return how many words use each dimension, shape (M,): those whose value is not exactly zero."""
         if isinstance(self.matrix, np.ndarray):
             return np.asarray(np.count_nonzero(self.matrix, axis=0), dtype=np.int64)
         return np.bincount(self.matrix.indices, minlength=self.n_dimensions).astype(np.int64)
@@ -208,6 +209,16 @@ class Vectors:
     def _share(self, used: NDArray[np.int64]) -> float:
         values = len(used) * len(self)
         return float(used.sum() / values) if values else 0.0
+
+
+def forest_of(vectors: Vectors) -> Forest:
+    """Return the forest of vectors; without one every dimension is a tree."""
+    return vectors.forest or Forest.flat(vectors.n_dimensions)
+
+
+def is_marker(word: str) -> bool:
+    """Say whether a row stands for no word of its own, such as ``#rare#`` and ``#number#``."""
+    return len(word) > 2 and word.startswith("#") and word.endswith("#")
 
 
 def first_non_finite_row(matrix: Any) -> int | None:

@@ -104,6 +104,12 @@ def wordforest(
         raise typer.Exit(2)
 
 
+def keep_existing(path: Path, force: bool) -> None:
+    """Refuse to write over a file without ``--force``."""
+    if path.exists() and not force:
+        raise InputError(f"{path} already exists; add --force to replace it or choose another name.")
+
+
 def as_bytes(text: str | None) -> int | None:
     """Return a size such as 8G or 500M in bytes."""
     if text is None:

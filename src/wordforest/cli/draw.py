@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from wordforest.cli.base import Force, Json, Quiet, Seed, VectorsArg, Verbose, app, friendly, read_vectors, reporter
+from wordforest.cli.base import (
+    Force,
+    Json,
+    Quiet,
+    Seed,
+    VectorsArg,
+    Verbose,
+    app,
+    friendly,
+    keep_existing,
+    read_vectors,
+    reporter,
+)
 from wordforest.errors import InputError
 
 if TYPE_CHECKING:
@@ -176,8 +188,7 @@ def _check_out(out: Path, force: bool) -> None:
     """Complain before any work is done."""
     if out.suffix not in (".png", ".svg", ".pdf"):
         raise InputError(f"{out}: expected a name in .png, .svg or .pdf. Choose one of them.")
-    if out.exists() and not force:
-        raise InputError(f"{out} already exists; add --force to replace it or choose another name.")
+    keep_existing(out, force)
 
 
 def _look(colors: str, style: str, size: str | None) -> Look:

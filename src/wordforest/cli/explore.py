@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from wordforest.cli.base import Force, Verbose, app, friendly
+from wordforest.cli.base import Force, Verbose, app, friendly, keep_existing
 from wordforest.errors import InputError, MissingExtraError
 
 ModelsArg = Annotated[
@@ -75,8 +75,7 @@ def _models(names: list[str]) -> list[Any]:
 def _check_target(path: Path, force: bool) -> None:
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: expected a name in .html, so that browsers open it. Choose one.")
-    if path.exists() and not force:
-        raise InputError(f"{path} already exists; add --force to replace it or choose another name.")
+    keep_existing(path, force)
 
 
 def _write(path: Path, models: list[Any], top_words: int, map_kind: Any) -> None:

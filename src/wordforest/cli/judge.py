@@ -10,7 +10,19 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from wordforest.cli.base import Force, Json, OutOpt, Quiet, Verbose, Workers, app, friendly, read_vectors, reporter
+from wordforest.cli.base import (
+    Force,
+    Json,
+    OutOpt,
+    Quiet,
+    Verbose,
+    Workers,
+    app,
+    friendly,
+    keep_existing,
+    read_vectors,
+    reporter,
+)
 from wordforest.errors import InputError
 
 
@@ -57,8 +69,7 @@ def evaluate(
     from wordforest import datasets, evaluation, terminal
 
     for path in [path for path in (out, sheet, sheet and _key_of(sheet)) if path is not None]:
-        if path.exists() and not force:
-            raise InputError(f"{path} already exists; add --force to replace it or choose another name.")
+        keep_existing(path, force)
     if compare and len(vectors) < 2:
         raise InputError("--compare needs at least two VECTORS: the first is compared with each of the others.")
     asked = None if tasks is None else [task.strip() for task in tasks.split(",")]

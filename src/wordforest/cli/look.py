@@ -19,6 +19,7 @@ from wordforest.cli.base import (
     Verbose,
     app,
     friendly,
+    keep_existing,
     read_vectors,
     reporter,
 )
@@ -70,7 +71,8 @@ def inspect(
     """Show size, sparsity by depth, and the forest with words that tell each node from the others."""
     from wordforest import reading, terminal
 
-    _keep(out, force)
+    if out is not None:
+        keep_existing(out, force)
     loaded, form = read_vectors(vectors), "json" if json else form
     if node is not None:
         if tree or form in ("mermaid", "dot"):
@@ -129,12 +131,12 @@ def export(
     """Write the forest as a thesaurus, or the codes as features with readable names."""
     from wordforest import reading, store, terminal
 
-    _keep(out, force)
+    keep_existing(out, force)
     loaded = read_vectors(vectors)
     suffix = out.suffix.lower()
     if suffix == ".npz":
         names = out.with_suffix(".tsv")
-        _keep(names, force)
+        keep_existing(names, force)
         if (k, base, lang, title) != (10, "https://example.org/forest/", "en", "Forest"):
             raise InputError("-k, --base, --lang and --title are for a thesaurus, not for features. Leave them out.")
         features, _ = reading.as_features(loaded)
@@ -169,8 +171,7 @@ def convert(
     from wordforest import store
 
     for path in store.vector_files(target):
-        if path.exists() and not force:
-            raise InputError(f"{path} already exists; add --force to replace it or choose another name.")
+        keep_existing(path, force)
     if target.exists() and target.resolve() == Path(source).resolve():
         raise InputError(f"{target}: IN and OUT are the same, and OUT would lose what vectors do not hold. Rename OUT.")
     vectors = read_vectors(source)
@@ -191,11 +192,6 @@ def demo(
     with reporter(quiet=False, as_json=False) as report:
         run, readable = run_demo(out, force, report)
     show(run, readable, out)
-
-
-def _keep(out: Path | None, force: bool) -> None:
-    if out is not None and out.exists() and not force:
-        raise InputError(f"{out} already exists; add --force to replace it or choose another name.")
 
 
 def _show_neighbors(title: str, found: list[tuple[str, float]], as_json: bool) -> None:

@@ -20,7 +20,7 @@ from wordforest.coder.kernels import DeviceRows, check_device, on_host
 from wordforest.coder.objective import objective, row_squares
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
-from wordforest.coder.shape import by_strength, homes, pruned
+from wordforest.coder.shape import in_order
 from wordforest.coder.start import NestedStart, RandomStart, RowStart, Start
 from wordforest.errors import InputError
 from wordforest.execution import Threads, available_cores
@@ -219,11 +219,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         start = self._start()
         if not isinstance(start, NestedStart):
             return A, D
-        if start.grow:
-            self.forest_, columns = pruned(self.forest_, np.count_nonzero(A, axis=0))
-            A, D = A[:, columns], D[:, columns]
-        self.forest_, columns = by_strength(self.forest_, homes(A))
-        return np.ascontiguousarray(A[:, columns]), np.ascontiguousarray(D[:, columns])
+        self.forest_, A, D = in_order(self.forest_, A, D, prune=start.grow)
+        return A, D
 
     def _penalty(self) -> ForestL2:
         weights = None

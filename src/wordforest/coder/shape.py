@@ -52,3 +52,17 @@ def _restricted(forest: Forest, columns: NDArray[np.intp]) -> Forest:
     place = np.full(len(forest) + 1, -1)
     place[columns] = np.arange(len(columns))
     return Forest(place[forest.parent[columns]].tolist())
+
+
+def in_order(
+    forest: Forest, A: NDArray[Any], D: NDArray[Any], *, prune: bool
+) -> tuple[Forest, NDArray[Any], NDArray[Any]]:
+    """Put the trees in which most rows are at home first; take out nodes that no row uses, if asked.
+
+    A is (V, M), D (C, M); their columns move with the nodes.
+    """
+    if prune:
+        forest, columns = pruned(forest, np.count_nonzero(A, axis=0))
+        A, D = A[:, columns], D[:, columns]
+    forest, columns = by_strength(forest, homes(A))
+    return forest, np.ascontiguousarray(A[:, columns]), np.ascontiguousarray(D[:, columns])

@@ -22,7 +22,7 @@ from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
 from wordforest.coder.penalties import with_lam
-from wordforest.coder.shape import by_strength, homes, pruned
+from wordforest.coder.shape import in_order
 from wordforest.coder.tune import lam_for_training
 from wordforest.counts import Counts
 from wordforest.execution import Threads
@@ -152,18 +152,9 @@ def _online(
             f"warning: {reached:.1%} non-zeros came out. Give --lam by hand, near {penalty.lam:.4g}, to get closer."
         )
     if settings.init == "nested":
-        learned, forest = _in_order(learned, forest, prune=settings.grow)
+        forest, A, D = in_order(forest, learned.A, learned.D, prune=settings.grow)
+        learned = changed(learned, A=A, D=D)
     return learned, forest, {"lam": penalty.lam, "gap": learned.gap}
-
-
-def _in_order(learned: Learned, forest: Forest, *, prune: bool) -> tuple[Learned, Forest]:
-    """Put the trees in which most words are at home first; take out nodes that no word uses, if asked."""
-    A, D = learned.A, learned.D
-    if prune:
-        forest, columns = pruned(forest, np.count_nonzero(A, axis=0))
-        A, D = A[:, columns], D[:, columns]
-    forest, columns = by_strength(forest, homes(A))
-    return changed(learned, A=np.ascontiguousarray(A[:, columns]), D=np.ascontiguousarray(D[:, columns])), forest
 
 
 def _entries(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.store import Run
-from wordforest.vectors import Vectors
+from wordforest.vectors import Vectors, forest_of
 
 _LAST = "\U0010ffff"  # sorts after every character: the end of a prefix's words
 
@@ -64,7 +64,7 @@ def build_model(name: str, source: Run | Vectors, *, label_words: int = 5) -> Mo
     vectors = source.vectors if isinstance(source, Run) else source
     if not len(vectors) or not vectors.n_dimensions:
         raise InputError(f"{name}: {len(vectors)} words of {vectors.n_dimensions} dimensions leave nothing to show.")
-    forest = vectors.forest or Forest.flat(vectors.n_dimensions)
+    forest = forest_of(vectors)
     counts = source.counts if isinstance(source, Run) else None
     dictionary = source.dictionary if isinstance(source, Run) else None
     if dictionary is not None and len(dictionary) != len(vectors):
@@ -74,18 +74,11 @@ def build_model(name: str, source: Run | Vectors, *, label_words: int = 5) -> Mo
         vectors=vectors,
         forest=forest,
         labels=tuple(label_nodes(vectors, k=label_words)),
-        used=words_per_node(vectors),
+        used=vectors.uses(),
         drawn=vectors.forest is not None and len(forest.roots) < len(forest),
         counts=counts,
         dictionary=dictionary,
     )
-
-
-def words_per_node(vectors: Vectors) -> NDArray[np.int64]:
-    """Return how many words use each node, shape (M,): those whose coefficient is not exactly zero."""
-    if isinstance(vectors.matrix, np.ndarray):
-        return np.asarray(np.count_nonzero(vectors.matrix, axis=0), dtype=np.int64)
-    return np.bincount(vectors.matrix.indices, minlength=vectors.n_dimensions).astype(np.int64)
 
 
 def complete(model: Model, prefix: str, k: int = 10) -> list[str]:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.vectors import Vectors
+from wordforest.vectors import Vectors, forest_of
 
 Rows: TypeAlias = NDArray[np.intp]
 
@@ -53,11 +53,6 @@ class Codes:
             at = place[found]
             line[at[at >= 0]] = values[at >= 0]
         return block
-
-
-def forest_of(vectors: Vectors) -> Forest:
-    """Return the forest of the vectors; one tree for each dimension where they have none."""
-    return vectors.forest or Forest.flat(vectors.n_dimensions)
 
 
 def largest(score: NDArray[Any], k: int) -> Rows:

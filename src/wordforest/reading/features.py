@@ -6,10 +6,9 @@ import re
 
 from scipy import sparse
 
-from wordforest.reading.codes import forest_of
 from wordforest.reading.labels import Labels, given_or_made
 from wordforest.reading.outline import one_line
-from wordforest.vectors import CSR, Vectors
+from wordforest.vectors import CSR, Vectors, forest_of
 
 _NOT_A_NAME = re.compile(r"\W+")
 _K = 5

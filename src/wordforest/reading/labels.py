@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.reading.codes import Codes, Rows, check_k, largest
-from wordforest.vectors import Vectors
+from wordforest.vectors import Vectors, is_marker
 
 Label: TypeAlias = tuple[str, ...]
 Labels: TypeAlias = Sequence[Label]
@@ -111,8 +111,3 @@ def _choose(node: _Scored, wishes: list[NDArray[np.bool_]], k: int) -> list[int]
     usable = next((wish for wish in wishes if wish.any()), slice(None))
     rows, score = node.rows[usable], node.score[usable]
     return [int(row) for row in rows[largest(score, k)]]
-
-
-def is_marker(word: str) -> bool:
-    """Say whether a row stands for no word of its own, such as ``#rare#`` and ``#number#``."""
-    return len(word) > 2 and word.startswith("#") and word.endswith("#")

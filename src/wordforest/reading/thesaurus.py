@@ -14,10 +14,10 @@ import numpy as np
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.reading.codes import Codes, check_k, largest
-from wordforest.reading.labels import Label, Labels, given_or_made, is_marker
-from wordforest.vectors import Vectors
+from wordforest.reading.labels import Label, Labels, given_or_made
+from wordforest.vectors import Vectors, is_marker
 
-_BASE = "https://example.org/forest/"
+BASE = "https://example.org/forest/"
 _IN_NAME = 3  # label words in the preferred label of a node
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _TERMS = "http://purl.org/dc/terms/"
@@ -49,7 +49,7 @@ class _Scheme:
 
 
 def as_skos_turtle(
-    vectors: Vectors, *, k: int = 10, labels: Labels | None = None, base: str = _BASE, language: str | None = "en",
+    vectors: Vectors, *, k: int = 10, labels: Labels | None = None, base: str = BASE, language: str | None = "en",
     title: str = "Forest",
 ) -> str:  # fmt: skip
     """Return the thesaurus in Turtle: a skos:ConceptScheme at ``base``, which is the start of every IRI.
@@ -71,7 +71,7 @@ def as_skos_turtle(
 
 
 def as_json_ld(
-    vectors: Vectors, *, k: int = 10, labels: Labels | None = None, base: str = _BASE, language: str | None = "en",
+    vectors: Vectors, *, k: int = 10, labels: Labels | None = None, base: str = BASE, language: str | None = "en",
     title: str = "Forest",
 ) -> dict[str, Any]:  # fmt: skip
     """Return the thesaurus of as_skos_turtle as a JSON-LD object: the same statements."""
@@ -97,7 +97,7 @@ def _scheme(source: _Source, *, base: str, language: str | None, title: str) -> 
     check_k(source.k)
     if not _IRI.fullmatch(base):
         raise InputError(
-            f"base = {base!r} is no absolute IRI. Give one without spaces, quotes and brackets, such as {_BASE}."
+            f"base = {base!r} is no absolute IRI. Give one without spaces, quotes and brackets, such as {BASE}."
         )
     if language is not None and not _LANGUAGE.fullmatch(language):
         raise InputError(f"language = {language!r} is no language tag. Give one such as en or pt-BR, or None.")

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.reading.codes import Codes, Rows, check_k, check_node, forest_of, largest
+from wordforest.reading.codes import Codes, Rows, check_k, check_node, largest
 from wordforest.reading.labels import Label, Labels, given_or_made
 from wordforest.reading.outline import NO_WORDS, one_line
-from wordforest.vectors import Vectors
+from wordforest.vectors import Vectors, forest_of
 
 _PARTINGS = 3  # shown to a reader; an object has all
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.errors import InputError
+from wordforest.vectors import is_marker
 
 Array: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
@@ -134,7 +135,7 @@ class Cooccurrence:
                 f"min_count = {least}, max_share = {max_share}: expected at least 1, and a share above 0 and at most 1."
             )
         fit = (self.counts >= least) & (self.counts <= max_share * float(self.counts.sum())) & (self.margins > 0)
-        chosen = [word for word, ok in zip(self.words, fit, strict=True) if ok and not _is_mark(word)]
+        chosen = [word for word, ok in zip(self.words, fit, strict=True) if ok and not is_marker(word)]
         for vocabulary in vocabularies:
             known = set(vocabulary)
             chosen = [word for word in chosen if word in known]
@@ -173,7 +174,3 @@ class Cooccurrence:
                 "expected counts of how often two words stand together, the same both ways and never negative, "
                 "but rows and columns have different sums or a count is below 0. Use the counts of wordforest count."
             )
-
-
-def _is_mark(word: str) -> bool:
-    return len(word) > 2 and word.startswith("#") and word.endswith("#")

@@ -20,7 +20,7 @@ from wordforest.evaluation.meaning.cooccurrence import Array, Places
 from wordforest.evaluation.meaning.means import TASK, by_depth, mean_score
 from wordforest.evaluation.meaning.tops import candidate_rows
 from wordforest.evaluation.score import Score
-from wordforest.vectors import Vectors
+from wordforest.vectors import Vectors, forest_of
 
 _SAMPLE = 1000
 _AMONG = 20_000  # first candidates searched for neighbours
@@ -49,7 +49,7 @@ def agreement(
     candidates = candidates[:_AMONG]
     if not 1 <= k < len(candidates):
         raise InputError(f"k = {k}: expected from 1 to {len(candidates) - 1} neighbours among the candidates.")
-    forest = vectors.forest or Forest.flat(vectors.n_dimensions)
+    forest = forest_of(vectors)
     rng = generator(seed, TASK, "agreement")
     rows = candidate_rows(vectors, candidates)
     chosen = np.sort(rng.permutation(len(rows))[:n_words])  # places of the words among the candidates

@@ -14,7 +14,7 @@ from scipy import sparse
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.evaluation.meaning.cooccurrence import CSR, Array, Places
-from wordforest.vectors import Vectors
+from wordforest.vectors import Vectors, forest_of
 
 MIN_WORDS = 5
 """A node with fewer top words says too little to be judged: it counts as empty."""
@@ -84,7 +84,7 @@ def top_words(vectors: Vectors, candidates: Sequence[str], n: int = 10) -> TopWo
     """
     if n < 2:
         raise InputError(f"n = {n}, but coherence needs pairs: ask for at least 2 top words.")
-    forest = vectors.forest or Forest.flat(vectors.n_dimensions)
+    forest = forest_of(vectors)
     rows = candidate_rows(vectors, candidates)
     places, sides = [], []
     for column in columns_of(vectors, rows):
@@ -130,9 +130,4 @@ def used_by_word(vectors: Vectors, nodes: Places) -> NDArray[np.int64]:
 
 def node_density(vectors: Vectors) -> Array:
     """Return the share of all words that use each node, (M,)."""
-    matrix: Any = vectors.matrix
-    if isinstance(matrix, np.ndarray):
-        used = np.count_nonzero(matrix, axis=0)
-    else:
-        used = np.bincount(matrix.indices, minlength=vectors.n_dimensions)
-    return np.asarray(used / max(1, len(vectors)), dtype=np.float64)
+    return np.asarray(vectors.uses() / max(1, len(vectors)), dtype=np.float64)

@@ -11,7 +11,6 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.store.formats.arrays import read_npz, read_safetensors, write_npz, write_safetensors
 from wordforest.store.formats.binary import binary_records, read_binary
@@ -49,7 +48,7 @@ from wordforest.store.formats.text import (
 )
 from wordforest.store.run import Run, load_run, save_run
 from wordforest.streams import COMPRESSION, opened
-from wordforest.vectors import Vectors
+from wordforest.vectors import Vectors, forest_of
 
 __all__ = ["read_vectors", "vector_files", "write_vectors"]
 
@@ -185,6 +184,6 @@ def _as_run(vectors: Vectors) -> Run:
         counts=np.zeros(len(vectors), dtype=np.int64),
         codes=sparse.csr_array(vectors.matrix),
         dictionary=None,
-        forest=vectors.forest or Forest.flat(vectors.n_dimensions),
+        forest=forest_of(vectors),
         config={"source": "write_vectors", "counts": "unknown"},
     )
