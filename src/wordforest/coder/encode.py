@@ -24,7 +24,7 @@ Array = Any  # a NumPy array or a PyTorch tensor
 EXACT_TOL = {4: 1e-6, 8: 1e-9}  # relative duality gap that "exact" means, by the bytes of a number
 EXACT_ITER = 1000
 _ROUND = 12  # iterations before the gaps are looked at first; then after half as many as were done
-_BLOCK_VALUES = 1 << 17  # numbers in a block of codes: half a megabyte in float32
+BLOCK_VALUES = 1 << 17  # numbers in a block of codes: half a megabyte in float32
 _SINGLE_ITER = 150  # iterations in float32 before the last words are finished in float64
 _RELAX = 1.7  # over-relaxation of ADMM; 1 is none, below 2 converges
 _FLATTEST = 1e-4  # eigenvalues of DD below this share of the largest do not lower rho further
@@ -273,7 +273,7 @@ def namespace_is_torch(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "torch"
 
 
-def split_blocks(rows: Array, n_components: int, values: int = _BLOCK_VALUES) -> list[Array]:
+def split_blocks(rows: Array, n_components: int, values: int = BLOCK_VALUES) -> list[Array]:
     """Deal rows out to blocks of so many values of codes, which stay in a core's cache. Never by the workers.
 
     Dealt like cards, since rows in order of frequency have ever fewer entries.

@@ -26,8 +26,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.entries_objective import EntryObjective, gram, slices
+from wordforest.coder.entries_objective import EntryObjective
 from wordforest.coder.kernels.entries import LANES, Rule, Side, visit
+from wordforest.coder.losses import gram, slices
 from wordforest.coder.online import Learned, Step
 from wordforest.coder.pairs import Allocate, Pairs, stored_pairs, typical_and_largest
 from wordforest.coder.penalties import Penalty

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.kernels.entries import weighted_squares
+from wordforest.coder.losses import unstored_loss, weighted_loss
 from wordforest.coder.pairs import Pairs, Part
 from wordforest.coder.penalties import Penalty
 from wordforest.execution import Executor
@@ -16,7 +17,6 @@ Array = NDArray[Any]
 
 _SAMPLE = 1 << 20  # pairs in the sample
 _PIECE = 1 << 15  # of them, that a worker takes at a time
-_SLICE = 4096  # rows that a worker takes at a time
 
 
 class EntryObjective:
@@ -38,33 +38,16 @@ class EntryObjective:
     def __call__(self, D: Array, A: Array, executor: Executor) -> float:
         """Return the objective over all pairs; sums run in a fixed order."""
 
-        def loss(chosen: slice) -> float:
-            return weighted_squares(self.pairs.part(chosen), self.zeros, A, D)
-
-        return sum(executor.map(loss, self.pairs.slices())) + self._rest(D, A, executor)
+        return weighted_loss(self.pairs, self.zeros, D, A, executor) + self._charges(D, A)
 
     def estimate(self, D: Array, A: Array, executor: Executor) -> float:
         """Return the same with the stored pairs judged by a fixed sample of them."""
         n = len(self.sample.words)
         pieces = [Part(*(array[i : i + _PIECE] for array in self.sample)) for i in range(0, n, _PIECE)]
         stored = sum(executor.map(lambda piece: weighted_squares(piece, self.zeros, A, D), pieces))
-        return len(self.pairs) / n * stored + self._rest(D, A, executor)
+        return len(self.pairs) / n * stored + unstored_loss(self.zeros, D, A, executor) + self._charges(D, A)
 
-    def _rest(self, D: Array, A: Array, executor: Executor) -> float:
-        """Return ``W |A D'|^2``, of which the stored pairs take their share back, the penalty and the ridge."""
-        total = self.zeros * float(np.vdot(gram(A, executor), gram(D, executor))) if self.zeros > 0 else 0.0
-        total += float(np.sum(self.charged[0] * self.penalty.per_word(A)))
+    def _charges(self, D: Array, A: Array) -> float:
+        """Return the penalty and the ridge."""
+        total = float(np.sum(self.charged[0] * self.penalty.per_word(A)))
         return total + self.tau * float(np.sum(self.charged[1] * np.einsum("cm,cm->c", D, D, dtype=np.float64)))
-
-
-def gram(rows: Array, executor: Executor) -> Array:
-    """Return ``rows' rows``, (M, M), float64, from slices in their order."""
-    total = np.zeros((rows.shape[1], rows.shape[1]))
-    for product in executor.map(lambda part: rows[part].T @ rows[part], slices(len(rows))):
-        total += product
-    return total
-
-
-def slices(n: int) -> list[slice]:
-    """Cut n rows into slices that do not depend on the workers."""
-    return [slice(i, i + _SLICE) for i in range(0, n, _SLICE)]

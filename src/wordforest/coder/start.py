@@ -28,10 +28,11 @@ _FAINT = 1e-3  # singular values below this share of the largest are noise
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """A first dictionary D (C, M) and the forest over its columns."""
+    """A first dictionary D (C, M), the forest over its columns, and first codes A (V, M) where they are known."""
 
     D: Array
     forest: Forest
+    A: Array | None = None
 
 
 class Start(Protocol):

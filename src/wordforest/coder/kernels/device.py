@@ -88,6 +88,11 @@ class DeviceRows:
         return len(self.rows.starts) - 1, len(self.columns.starts) - 1
 
     @property
+    def nnz(self) -> int:
+        """How many pairs are stored."""
+        return len(self.rows.values)
+
+    @property
     def dtype(self) -> Any:
         """The type of the values."""
         return self.rows.values.dtype

@@ -62,7 +62,7 @@ def rows_times(chosen: Tensor, csr: tuple[Tensor, Tensor, Tensor], B: Tensor, *,
     starts, indices, values = csr
     B, M, add = B.contiguous(), B.shape[1], out is not None
     out = out if add else B.new_empty((len(chosen), M))
-    firsts, begins, ends = _segments(starts[chosen], starts[chosen + 1])
+    firsts, begins, ends, _ = cut_into_segments(starts[chosen], starts[chosen + 1])
     parts = B.new_empty((len(begins), M))
     width = min(_WIDEST, triton.next_power_of_2(M))
     tiles = triton.cdiv(M, width)
@@ -71,16 +71,24 @@ def rows_times(chosen: Tensor, csr: tuple[Tensor, Tensor, Tensor], B: Tensor, *,
             _sum_segments[(len(begins), tiles)](
                 begins, ends, indices, values, B, parts, M, WIDTH=width, ENTRIES=_ENTRIES, num_warps=4
             )
-        if len(chosen):
-            _sum_rows[(len(chosen), tiles)](firsts, parts, out, M, ADD=add, WIDTH=width, num_warps=4)
+    return sum_rows(firsts, parts, out, add=add)
+
+
+def sum_rows(firsts: Tensor, parts: Tensor, out: Tensor, *, add: bool = False) -> Tensor:
+    """Write the sums of the segments of every row into ``out``, or add them; return it."""
+    M = out.shape[1]
+    width = min(_WIDEST, triton.next_power_of_2(M))
+    with torch.cuda.device(out.device):
+        if len(out):
+            _sum_rows[(len(out), triton.cdiv(M, width))](firsts, parts, out, M, ADD=add, WIDTH=width, num_warps=4)
     return out
 
 
-def _segments(first: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Cut ranges of entries into segments: where those of each row begin (n + 1,), and begin and end of each."""
+def cut_into_segments(first: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Cut ranges of entries into segments: where those of each row begin (n + 1,); begin, end and row of each."""
     counts = (last - first + _SEGMENT - 1) // _SEGMENT
     total = torch.cumsum(counts, 0)
     firsts = torch.cat([total.new_zeros(1), total])
     row = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
     begins = first[row] + (torch.arange(len(row), device=row.device) - firsts[row]) * _SEGMENT
-    return firsts, begins, torch.minimum(begins + _SEGMENT, last[row])
+    return firsts, begins, torch.minimum(begins + _SEGMENT, last[row]), row

@@ -1,0 +1,149 @@
+"""Proximal steps on the quadratic forms of a weighted loss: every row at a step size of its own, no row ever worse.
+
+The same code runs on NumPy arrays and PyTorch tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wordforest.coder.kernels import namespace
+from wordforest.coder.kernels.forms import Quadratic
+from wordforest.coder.penalties import Penalty
+
+Array = Any  # a NumPy array or a PyTorch tensor
+
+_SAFETY = 1.05  # of a curvature seen, since the largest may lie in another direction
+_FIRST = 1.5  # of the curvature along b, which is nearly that of the steepest direction
+_NEWTON = 4  # steps to the multipliers of the unit balls; what is left is cut off
+
+
+def descend(
+    quadratic: Quadratic, penalty: Penalty, A: Array, curvatures: Array, n_iter: int, tol: float = 0.0
+) -> tuple[Array, Array]:
+    """Take accelerated proximal steps on ``a'Ha - 2 b'a + lam Omega(a)`` of every row of A (r, M).
+
+    Returns A and the curvatures. These (r,), twice the largest eigenvalue of each H as far as known, 0 where it is not,
+    set the step sizes. H enters through one product an iteration: at a point between two others it is known from
+    theirs, and so are the objective and the curvature along each step. Where a step was too long, its curvature is
+    learned from it; a row that would get worse stays, and its momentum is dropped, as it is where a row overshoots
+    (O'Donoghue and Candes 2015). Stops early when no row moves by more than ``tol`` times its length.
+    """
+    xp, b = namespace(A), quadratic.linear
+    L = _known(quadratic, curvatures)  # (r, 1)
+    product = quadratic.times(A)
+    value = _values(A, product, b, penalty)  # (r, 1)
+    Y, product_Y = A, product
+    t = xp.ones_like(A[:, :1])
+    for _ in range(n_iter):
+        new = _prox(penalty, Y - 2 * (product_Y - b) / L, L)
+        product_new = quadratic.times(new)
+        moved = new - Y
+        L = steeper(L, moved, product_new - product_Y)
+        found = _values(new, product_new, b, penalty)
+        worse = ~(found <= value)
+        overshot = _inner(moved, new - A) < 0
+        t = xp.where(worse | overshot, 1.0, t)
+        t_next = (1 + xp.sqrt(1 + 4 * t * t)) / 2
+        momentum = xp.where(worse, 0.0, (t - 1) / t_next)
+        old, product_old = A, product
+        A, product = xp.where(worse, A, new), xp.where(worse, product, product_new)
+        value = xp.where(worse, value, found)
+        Y, product_Y = A + momentum * (A - old), product + momentum * (product - product_old)
+        t = xp.where(worse, 1.0, t_next)
+        if tol and bool((_inner(moved, moved) <= tol * tol * _inner(new, new)).all()):
+            break
+    return A, L[:, 0]
+
+
+def descend_together(
+    quadratic: Quadratic, bound: Callable[[Array, Array], Array], D: Array, curvatures: Array, n_iter: int
+) -> tuple[Array, Array]:
+    """Take proximal steps on ``sum_c d'Hd - 2 b'd`` over rows that a bound ties; return D and the curvatures.
+
+    ``bound(U, L)`` is the point within the bound that is nearest to U, a row's distance counting L (C, 1) times. Steps
+    are as in ``descend``, without momentum: one that would raise the sum is taken back, and the next is shorter.
+    """
+    b = quadratic.linear
+    L = _known(quadratic, curvatures)
+    product = quadratic.times(D)
+
+    def total(D: Array, product: Array) -> float:
+        return float(_inner(D, product - 2 * b, wide=True).sum())
+
+    value = total(D, product)
+    for _ in range(n_iter):
+        new = bound(D - 2 * (product - b) / L, L)
+        product_new = quadratic.times(new)
+        L_new = steeper(L, new - D, product_new - product)
+        found = total(new, product_new)
+        if found <= value:
+            D, product, value, L = new, product_new, found, L_new
+        else:
+            L = 2 * L_new
+    return D, L[:, 0]
+
+
+def steeper(L: Array, moved: Array, bent: Array) -> Array:
+    """Return curvatures (r, 1) at least as large as along the steps taken, (r, M), given H times these, (r, M)."""
+    xp = namespace(L)
+    size = _inner(moved, moved)
+    seen = 2 * _SAFETY * _inner(moved, bent) / xp.where(size > 0, size, 1.0)
+    return xp.where(seen > L, seen, L)
+
+
+def in_unit_balls(
+    U: Array, L: Array, sums: Callable[[Array, Array, Array], tuple[Array, Array]], *, nonnegative: bool = False
+) -> Array:
+    """Return the D (C, M) nearest to U whose columns have length one at most: ``min sum_c L_c |d_c - u_c|^2``.
+
+    The solution is ``d_cm = L_c u_cm / (L_c + mu_m)``, with the multiplier mu_m >= 0 at which the column has length
+    one, found by Newton's method on the length. ``sums(U, L, mu)`` returns for every column the sums over c of ``d^2``
+    and ``d^2 / (L + mu)``. ``nonnegative`` cuts negatives first, which leaves this the solution.
+    """
+    xp = namespace(U)
+    U = xp.clip(U, 0, None) if nonnegative else U
+    multipliers = U[0] * 0
+    for _ in range(_NEWTON):
+        squares, slopes = sums(U, L, multipliers)
+        length = xp.sqrt(squares)
+        more = squares / xp.where(slopes > 0, slopes, 1.0) * (length - 1)
+        multipliers = multipliers + xp.where(length > 1, more, 0.0)
+    squares, _ = sums(U, L, multipliers)
+    length = xp.clip(xp.sqrt(squares), 1.0, None)
+    return U * (L / ((L + _as(multipliers, U)) * _as(length, U)))
+
+
+def _known(quadratic: Quadratic, curvatures: Array) -> Array:
+    """Return the curvatures as a column; where they are not known, from the curvature along b."""
+    xp, b, L = namespace(curvatures), quadratic.linear, curvatures[:, None]
+    if bool((L > 0).all()):
+        return L
+    size = _inner(b, b)
+    along = 2 * _FIRST * _inner(b, quadratic.times(b)) / xp.where(size > 0, size, 1.0)
+    return xp.where(L > 0, L, xp.where(along > 0, along, 1.0))
+
+
+def _prox(penalty: Penalty, Z: Array, L: Array) -> Array:
+    """Prox with steps 1 / L (r, 1): penalties are norms, so rows may be scaled to have the same step."""
+    return penalty.prox(Z * L, 1.0) / L
+
+
+def _values(A: Array, product: Array, b: Array, penalty: Penalty) -> Array:
+    """``a'Ha - 2 b'a + lam Omega(a)`` of every row, (r, 1), float64."""
+    return _inner(A, product - 2 * b, wide=True) + penalty.per_word(A)[:, None]
+
+
+def _inner(a: Array, b: Array, *, wide: bool = False) -> Array:
+    """Inner products of rows, (r, 1)."""
+    if isinstance(a, np.ndarray):
+        return np.einsum("rm,rm->r", a, b, dtype=np.float64 if wide else None)[:, None]
+    product = a * b
+    return product.sum(1, keepdim=True, dtype=product.new_empty(0).double().dtype if wide else None)
+
+
+def _as(values: Array, like: Array) -> Array:
+    return values.astype(like.dtype) if isinstance(like, np.ndarray) else values.to(like.dtype)
