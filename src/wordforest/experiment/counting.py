@@ -20,13 +20,13 @@ from wordforest.counts import Counts, Tally, count, tally_corpus
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.output import output, replace
+from wordforest.place import Place
 from wordforest.progress import Event, Report, Reporter
 from wordforest.resume import begin_or_go_on
 from wordforest.settings import CountSettings, at_least, check_known
 from wordforest.store.counts import save_count_parts
 from wordforest.store.tensors import map_csr
 from wordforest.text import Vocabulary
-from wordforest.text.place import Place
 from wordforest.text.reader import find_sources, total_bytes
 
 Corpus = str | Path | Iterable[str | Path]

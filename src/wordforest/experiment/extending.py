@@ -18,6 +18,7 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.counts import Counts, add_counts
+from wordforest.counts.windows import narrow
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.counting import (
@@ -35,7 +36,6 @@ from wordforest.experiment.output import replace as make_room
 from wordforest.progress import Reporter
 from wordforest.settings import CountSettings, check_known
 from wordforest.text import Vocabulary, choose_words
-from wordforest.text.windows import narrow
 
 _SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", "numbers")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -28,6 +27,7 @@ from wordforest.counts import Counts
 from wordforest.execution import Threads
 from wordforest.experiment.counting import Corpus, associate, load_or_count, names_of, threads, versions
 from wordforest.experiment.output import as_codes, learning, output, replace
+from wordforest.place import three_quarters
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, history_row
 from wordforest.settings import TrainSettings, split_settings
@@ -65,7 +65,7 @@ def train(
         begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
         checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
         by_entries = train_settings.learner == "entries"
-        allocate = store.arrays_in(folder, (memory or _three_quarters()) // 2) if by_entries else np.empty
+        allocate = store.arrays_in(folder, (memory or three_quarters()) // 2) if by_entries else np.empty
         counts, count_config = checkpoint.counts(mapped=by_entries) or load_or_count(
             names, count_settings, executor, folder, report, mapped=by_entries
         )
@@ -85,11 +85,6 @@ def train(
 
 def _association(counts: Counts, settings: TrainSettings, allocate: Allocate) -> sparse.csr_array:
     return associate(counts, settings.measure, settings.smoothing, settings.shift, allocate)
-
-
-def _three_quarters() -> int:
-    """Return three quarters of the memory of this machine, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 
 def _learn(

@@ -18,12 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.execution import Executor, Threads
-from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens
-from wordforest.text.place import Place
-from wordforest.text.thinning import keep_probability, thinned
-from wordforest.text.tokens import IdFile
-from wordforest.text.windows import (
+from wordforest.counts.thinning import keep_probability, thinned
+from wordforest.counts.windows import (
     INT32_MAX,
     Integers,
     Rows,
@@ -32,19 +28,17 @@ from wordforest.text.windows import (
     add_rows,
     count_rows,
     find_positions,
-    harmonic_weights,
     narrow,
     row_blocks,
     vocabulary_rows,
 )
+from wordforest.execution import Executor, Threads
+from wordforest.place import Place
+from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens
+from wordforest.text.tokens import IdFile
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Block: TypeAlias = "tuple[int, int, int]"  # counts of a block of rows in a place: key, pairs, bytes of a count
-
-__all__ = [
-    "Counts", "Tally", "WindowRules", "add_counts", "count", "count_windows", "harmonic_weights", "keep_probability",
-    "tally_corpus",
-]  # fmt: skip
 
 SHARD_TOKENS = 1 << 25  # at most
 _LEAST_SHARD = 1 << 16  # tokens

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wordforest.compile import kernel, part_of_kernel
 from wordforest.errors import InputError
-from wordforest.text.prefetch import prefetch
+from wordforest.prefetch import prefetch
 
 Integers: TypeAlias = "NDArray[np.int32] | NDArray[np.int64]"
 Rows: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32], Integers]"  # row sizes, columns (sorted), counts
