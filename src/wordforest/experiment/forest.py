@@ -25,8 +25,9 @@ from wordforest.coder.shape import in_order
 from wordforest.coder.tune import lam_for_training
 from wordforest.counts import Counts
 from wordforest.execution import Threads
-from wordforest.experiment.counting import Corpus, associate, load_or_count, names_of, threads, versions
+from wordforest.experiment.counting import Corpus, associate, names_of, threads, versions
 from wordforest.experiment.output import as_codes, learning, output, replace
+from wordforest.experiment.reuse import counts_of
 from wordforest.place import three_quarters
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, history_row
@@ -49,9 +50,10 @@ def train(
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
 
     Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", n_trees=40, min_count=5)``.
-    ``resume`` goes on with a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a
-    ceiling in bytes, three quarters of what the machine has if left out: where the entries of the learner entries would
-    take more than half of it, they lie in unnamed files in ``out``.
+    Counts of text stay in ``out/counts``, where further runs into ``out`` or beside it find them. ``resume`` goes on
+    with a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a ceiling in bytes for
+    counting, three quarters of what the machine has if left out; where the entries of the learner entries would take
+    more than half of it, they lie in unnamed files in ``out``.
     """
     report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
@@ -66,11 +68,9 @@ def train(
         checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
         by_entries = train_settings.learner == "entries"
         allocate = store.arrays_in(folder, (memory or three_quarters()) // 2) if by_entries else np.empty
-        counts, count_config = checkpoint.counts(mapped=by_entries) or load_or_count(
-            names, count_settings, executor, folder, report, mapped=by_entries
+        counts, count_config = counts_of(
+            names, count_settings, executor, folder, report, memory=memory, resume=resume, mapped=by_entries
         )
-        if not store.is_counts_folder(Path(names[0])):
-            checkpoint.keep_counts(counts, count_config)
         vocabulary, X = counts.vocabulary, _association(counts, train_settings, allocate)
         del counts  # X takes their place in memory
         learn = partial(_entries, allocate=allocate) if by_entries else partial(_online, counts=vocabulary.counts)
