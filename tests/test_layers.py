@@ -31,7 +31,7 @@ ALLOWED = {
     "reading": {"errors", "vectors", "coder.forest", "reading"},
     "evaluation": {"errors", "vectors", "coder.forest", "evaluation"},
     "figures": {"errors", "vectors", "coder.forest", "figures"},
-    "store": {"errors", "streams", "compile", "vectors", "coder.forest", "store"},
+    "store": {"errors", "streams", "compile", "place", "vectors", "coder.forest", "store"},
     "progress": set(),
     "explorer": {"errors", "vectors", "coder.forest", "reading", "figures", "store", "explorer"},
     "terminal": {"errors", "vectors", "coder.forest", "datasets", "evaluation", "reading", "store"},

@@ -198,19 +198,13 @@ def count(
         "mark_sides": mark_sides, "tokenizer": tokenizer, "lowercase": lowercase, "numbers": numbers, "errors": errors,
     }  # fmt: skip
     with reporter(quiet, json) as report:
-        if not (extendable or add):
-            ceiling = as_bytes(memory)
-            experiment.count_corpus(
-                corpus, out, force=force, resume=resume, workers=workers, memory=ceiling, report=report, **settings
-            )
-            return
-        if resume or memory:
-            raise InputError(
-                "--extendable and --add count in memory, from the beginning. Leave out --resume, --memory."
-            )
-        from wordforest.experiment.extending import count_extendable
-
-        count_extendable(corpus, out, add=add, force=force, workers=workers, report=report, **settings)
+        common: dict[str, Any] = {
+            "force": force, "resume": resume, "workers": workers, "memory": as_bytes(memory), "report": report,
+        }  # fmt: skip
+        if extendable or add:
+            experiment.count_extendable(corpus, out, add=add, **common, **settings)
+        else:
+            experiment.count_corpus(corpus, out, **common, **settings)
 
 
 @app.command()

@@ -20,7 +20,7 @@ from wordforest.counts import Counts, Tally, count, tally_corpus
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.output import output, replace
-from wordforest.place import Place
+from wordforest.place import Place, three_quarters
 from wordforest.progress import Event, Report, Reporter
 from wordforest.resume import begin_or_go_on
 from wordforest.settings import CountSettings, at_least, check_known
@@ -61,22 +61,21 @@ def count_corpus(
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
         report.say(f"{out} is complete already")
         return load_counts(Path(out), mapped=True)[0]
-    if resume and "-" in names:
-        raise InputError("standard input cannot be read again to go on with. Give a file, or leave --resume out.")
+    check_readable_again(names, resume)
     with output(out, force or resume) as folder:
         assert folder  # noqa: S101 out was given
         counts, _ = count_into(
             folder, names, count_settings, executor, report, memory=memory, force=force, resume=resume
         )
         report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
-    return counts
+    return taken(counts, memory)
 
 
 def count_into(
     folder: Path, names: list[str], settings: CountSettings, executor: Threads, report: Report,
     *, memory: int | None, force: bool, resume: bool, facts: Callable[[], dict[str, Any]] = dict,
 ) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
-    """Count text into a folder and return the counts, mapped from it if they take more than half of ``memory``.
+    """Count text into a folder and return the counts, mapped from it.
 
     ``facts`` are asked for at the end and written beside the settings, which are returned, too.
     """
@@ -88,11 +87,26 @@ def count_into(
     replace(folder, force or resume)
     drop_all_words(folder)
     save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
-    fits = int(tally.indptr[-1]) * (4 + tally.dtype.itemsize) <= place.memory // 2
-    matrix = tally.matrix() if fits else map_csr(folder / "counts.safetensors")
     place.close()
     store.remove_checkpoint(folder)
-    return Counts(matrix, tally.vocabulary, tally.fingerprint), config
+    return Counts(map_csr(folder / "counts.safetensors"), tally.vocabulary, tally.fingerprint), config
+
+
+def taken(counts: Counts, memory: int | None) -> Counts:
+    """Return mapped counts in memory, if they take at most half of what there may be."""
+    mapped = counts.matrix
+    if mapped.data.nbytes + mapped.indices.nbytes > (memory or three_quarters()) // 2:
+        return counts
+    matrix = sparse.csr_array(mapped.shape, dtype=mapped.dtype)
+    matrix.data, matrix.indices, matrix.indptr = mapped.data.copy(), mapped.indices.copy(), mapped.indptr
+    matrix.has_canonical_format = True
+    return Counts(matrix, counts.vocabulary, counts.fingerprint)
+
+
+def check_readable_again(names: list[str], resume: bool) -> None:
+    """Refuse to go on with standard input."""
+    if resume and "-" in names:
+        raise InputError("standard input cannot be read again to go on with. Give a file, or leave --resume out.")
 
 
 def drop_all_words(folder: Path) -> None:

@@ -18,7 +18,7 @@ from wordforest import store
 from wordforest.counts import Counts
 from wordforest.errors import InputError
 from wordforest.execution import Threads
-from wordforest.experiment.counting import count_into, count_names, load_counts, versions
+from wordforest.experiment.counting import count_into, count_names, load_counts, taken, versions
 from wordforest.experiment.output import output
 from wordforest.progress import Reporter
 from wordforest.settings import CountSettings
@@ -69,7 +69,7 @@ def _counted_once(
             place, names, settings, executor, report, memory=memory, force=True, resume=resume and "-" not in names,
             facts=lambda: {_CONTENT: content if _stamps(sources) == before else None},
         )  # fmt: skip
-    return load_counts(own, mapped=True) if mapped else (counts, config)
+    return (counts if mapped else taken(counts, memory)), config
 
 
 def _same(own: Path, made_of: dict[str, Any], *, trusted: bool) -> Iterator[Path]:
