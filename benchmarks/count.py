@@ -23,12 +23,16 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from wordforest.cli.base import as_bytes
+from wordforest.compile import kernel
+from wordforest.counts.thinning import uniform
 from wordforest.execution import available_cores
 
+PHRASE, SENTENCE = 10, 20  # words, of made-up text
 UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
 
 
@@ -114,18 +118,38 @@ def glove(text: str, folder: str) -> dict[str, float]:
 
 
 def generate(options: argparse.Namespace) -> None:
-    """Write sentences of 20 words; word r has a share of about 1 / (r + 2.7), as in natural text."""
-    rng = np.random.default_rng(0)
-    share = 1 / (np.arange(options.vocabulary) + 2.7)
-    ends = np.cumsum(share / share.sum())
-    letters = np.array([f"{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(676)])
+    """Write sentences of two phrases; phrase r is always the same ten words.
+
+    Words are drawn as by Zipf: word r has a share of about 1 / (r + 2.7). Were all words drawn on their own, pairs of
+    words would hardly repeat, as they do in natural text. So phrases are drawn from an endless library, number r with a
+    share of about (r + q)^-4/3: the number of different phrases, and so of pairs, grows like tokens^3/4.
+    """
+    letters = [f"{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(676)]
     names = [letters[i % 676] + letters[i // 676 % 676] * (i >= 676) for i in range(options.vocabulary)]
-    words = np.array([name.encode() for name in names], dtype=object)
-    n = int(float(options.n_tokens))
+    ends = np.cumsum([0] + [len(name) for name in names])
+    letters_of = np.frombuffer("".join(names).encode(), dtype=np.uint8)
+    n, at_once = int(float(options.n_tokens)) // SENTENCE, 1 << 16
     with Path(options.file).open("wb") as out:
-        for start in range(0, n, 1 << 20):
-            drawn = words[np.searchsorted(ends, rng.random(min(1 << 20, n - start)) * ends[-1])]
-            out.write(b"\n".join(b" ".join(drawn[i : i + 20]) for i in range(0, len(drawn), 20)) + b"\n")
+        for first in range(0, n, at_once):
+            out.write(_sentences(first, min(first + at_once, n), letters_of, ends, options.common).tobytes())
+
+
+@kernel
+def _sentences(first: int, last: int, letters: Any, ends: Any, common: int) -> Any:
+    """Return the bytes of sentences first .. last - 1; ``common`` is the q of ``generate``."""
+    text = np.empty((last - first) * SENTENCE * 8, dtype=np.uint8)
+    n = 0
+    for i in range(first * SENTENCE, last * SENTENCE):
+        # random numbers below 2^62 choose the phrase, those above it its words
+        drawn = common * ((1 - uniform(i // PHRASE)) ** -3.0 - 1)
+        place = np.int64(min(drawn, 2.0**56)) * PHRASE + i % PHRASE
+        word = int(2.7 * ((len(ends) - 1) / 2.7 + 1) ** uniform(place + (1 << 62)) - 2.7)
+        for k in range(ends[word], ends[word + 1]):
+            text[n] = letters[k]
+            n += 1
+        text[n] = 10 if (i + 1) % SENTENCE == 0 else 32  # line end or space
+        n += 1
+    return text[:n]
 
 
 def main() -> None:
@@ -139,6 +163,7 @@ def main() -> None:
         parser.add_argument("file")
         parser.add_argument("--n-tokens", default="1e9")
         parser.add_argument("--vocabulary", type=int, default=400_000)
+        parser.add_argument("--common", type=int, default=1000, help="how many phrases are about equally frequent")
         generate(parser.parse_args())
         return
     parser.add_argument("text")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wordforest as wf
+from wordforest.counts import windows
 from wordforest.errors import InputError
+from wordforest.experiment import extending
 from wordforest.experiment.extending import count_extendable
 
 FILES = ("vocab.tsv", "counts.safetensors")
@@ -30,7 +33,7 @@ def same(a: Path, b: Path) -> bool:
 
 @given(
     texts, texts, texts, st.integers(1, 3), st.booleans(), st.booleans(), st.none() | st.integers(1, 4),
-    st.none() | st.integers(1, 4),
+    st.none() | st.integers(1, 4), st.sampled_from([1, 1 << 30]), st.integers(1, 3),
 )  # fmt: skip
 @settings(deadline=None, max_examples=40)
 def test_adding_twice_equals_counting_at_once(
@@ -43,6 +46,8 @@ def test_adding_twice_equals_counting_at_once(
     dynamic: bool,
     max_vocab: int | None,
     max_contexts: int | None,
+    memory: int,
+    workers: int,
 ) -> None:
     folder = tmp_path_factory.mktemp("add")
     always = [["always"]] * 3  # some word is kept in any case
@@ -51,9 +56,12 @@ def test_adding_twice_equals_counting_at_once(
         "min_count": min_count, "window": 2, "mark_sides": sides, "dynamic_window": dynamic, "max_vocab": max_vocab,
         "max_contexts": max_contexts,
     }  # fmt: skip
-    count_extendable(paths[0], folder / "1", **options)
-    count_extendable(paths[1], folder / "2", add=folder / "1", **options)
-    count_extendable(paths[2], folder / "3", add=folder / "2", **options)
+    within: dict[str, Any] = {**options, "memory": memory, "workers": workers}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(windows, "BLOCK_PAIRS", 4)
+        count_extendable(paths[0], folder / "1", **within)
+        count_extendable(paths[1], folder / "2", add=folder / "1", **within)
+        count_extendable(paths[2], folder / "3", add=folder / "2", **within)
     wf.count_corpus(paths, folder / "whole", **options)
     assert same(folder / "3", folder / "whole")
 
@@ -82,6 +90,42 @@ def test_the_command_adds_and_train_takes_the_folder(corpus: Path, tmp_path: Pat
     assert wf.train(tmp_path / "b", n_trees=1, epochs=1).config["corpus"] == [
         str(tmp_path / f"{i}.txt") for i in (1, 2)
     ]
+
+
+KILLED = """
+import os, signal, sys
+from wordforest.counts import tally
+from wordforest.experiment import extending
+from wordforest.place import Place
+tally._LEAST_SHARD = 1 << 13
+note, left = Place.note, [int(sys.argv[4])]
+def counted(self, what):
+    note(self, what)
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+Place.note = counted
+extending.pooled = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+extending.count_extendable(sys.argv[1], sys.argv[2], add=sys.argv[3], memory=1 << 20, resume=True)
+"""
+
+
+def test_killed_while_adding_it_goes_on_to_the_same_bits(
+    large_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = large_corpus.read_text().splitlines(keepends=True)
+    (tmp_path / "1.txt").write_text("".join(lines[:5000]))
+    (tmp_path / "2.txt").write_text("".join(lines[5000:]))
+    count_extendable(tmp_path / "1.txt", tmp_path / "a")
+    for notes in (5, 0):  # while counting shards, and after all of them
+        arguments = [str(tmp_path / name) for name in ("2.txt", "b", "a")]
+        done = subprocess.run([sys.executable, "-c", KILLED, *arguments, str(notes)], check=False)
+        assert done.returncode == -signal.SIGKILL
+    monkeypatch.setattr(extending, "count_into", None)  # would fail if it counted again
+    count_extendable(tmp_path / "2.txt", tmp_path / "b", add=tmp_path / "a", resume=True)
+    wf.count_corpus(large_corpus, tmp_path / "whole")
+    assert same(tmp_path / "b", tmp_path / "whole")
+    assert {path.name for path in (tmp_path / "b").iterdir()} == {"all", "config.json", *FILES}
 
 
 def test_what_cannot_be_exact_is_refused(corpus: Path, tmp_path: Path) -> None:

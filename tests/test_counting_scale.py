@@ -19,13 +19,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import wordforest as wf
-from wordforest import counts as counts_module
-from wordforest.counts import count
+from wordforest import place
+from wordforest.counts import count, windows
+from wordforest.counts import tally as counts_module
 from wordforest.errors import InputError
 from wordforest.execution import Threads
+from wordforest.place import Place
 from wordforest.settings import CountSettings
-from wordforest.text import RARE, TextRules, place, tokens, windows
-from wordforest.text.place import Place
+from wordforest.text import RARE, TextRules, tokens
 
 FILES = ("vocab.tsv", "counts.safetensors")
 sentences_of_words = st.lists(
@@ -174,9 +175,9 @@ def test_more_words_than_memory_are_refused(tmp_path: Path, monkeypatch: pytest.
 KILLED = """
 import os, signal, sys
 import wordforest as wf
-from wordforest import counts
+from wordforest.counts import tally as counts
 from wordforest.text import tokens
-from wordforest.text.place import Place
+from wordforest.place import Place
 counts._LEAST_SHARD = 1 << 13
 tokens.CHUNK_BYTES, tokens._NOTED_CHUNKS = 1 << 14, 4
 note, left = Place.note, [int(sys.argv[3])]

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from reference import window_counts
-from wordforest import counts as counts_module
 from wordforest.association import pmi
-from wordforest.counts import Counts, add_counts, count, count_windows, harmonic_weights, keep_probability
+from wordforest.counts import Counts, add_counts, count, count_windows, harmonic_weights, keep_probability, thinning
+from wordforest.counts import tally as counts_module
+from wordforest.counts import windows as windows_module
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.settings import CountSettings
-from wordforest.text import RARE, read_tokens, thinning
-from wordforest.text import windows as windows_module
+from wordforest.text import RARE, read_tokens
 
 N_WORDS = 6
 id_sentences = st.lists(st.lists(st.integers(0, N_WORDS - 1), max_size=12), max_size=6)

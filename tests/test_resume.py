@@ -112,7 +112,7 @@ def test_going_on_does_not_repeat_finished_steps(corpus: Path, tmp_path: Path) -
 def test_counts_of_the_killed_run_are_used(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = tmp_path / "run"
     kill_after(corpus, run, 1)
-    monkeypatch.setattr("wordforest.experiment.counting.count", None)  # would fail if it counted again
+    monkeypatch.setattr("wordforest.experiment.reuse.count_into", None)  # would fail if it counted again
     assert len(wf.train(corpus, out=run, resume=True, **SETTINGS).words) == 1500
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wordforest.counts import Counts, count
     from wordforest.errors import ForestError, InputError
     from wordforest.evaluation import Comparison, Score, compare, evaluate, judge
-    from wordforest.experiment import baseline, count_corpus, train
+    from wordforest.experiment import baseline, count_corpus, encode_counts, train
     from wordforest.store import Run, load_run, read_vectors, save_run, write_vectors
     from wordforest.text import TextRules, Vocabulary
     from wordforest.vectors import Vectors
@@ -41,7 +41,7 @@ _HOME = {
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
     "evaluation": ("Comparison", "Score", "compare", "evaluate", "judge"),
-    "experiment": ("baseline", "count_corpus", "train"),
+    "experiment": ("baseline", "count_corpus", "encode_counts", "train"),
     "store": ("Run", "load_run", "read_vectors", "save_run", "write_vectors"),
     "text": ("TextRules", "Vocabulary"),
     "vectors": ("Vectors",),
@@ -76,6 +76,7 @@ __all__ = [
     "count_corpus",
     "depth_weights",
     "encode",
+    "encode_counts",
     "evaluate",
     "fista",
     "judge",

@@ -18,9 +18,7 @@ from wordforest import store
 from wordforest.coder.entries import EntryState
 from wordforest.coder.kernels import on_host
 from wordforest.coder.online import State, Step
-from wordforest.counts import Counts
 from wordforest.errors import InputError
-from wordforest.text import Vocabulary
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
 _TENSORS: dict[type, tuple[str, ...]] = {
@@ -40,21 +38,6 @@ class Checkpoint:
         if folder is None:
             return
         begin_or_go_on(folder, settings, resume=resume)
-
-    def counts(self, *, mapped: bool = False) -> tuple[Counts, dict[str, Any]] | None:
-        """Return the counts that an earlier try finished, if it kept them; left in their file if ``mapped``."""
-        place = self._folder and store.counts_checkpoint(self._folder)
-        if not place or not store.is_counts_folder(place):
-            return None
-        words, totals, matrix, config = store.load_counts(place, mapped=mapped)
-        return Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config
-
-    def keep_counts(self, counts: Counts, config: dict[str, Any]) -> None:
-        """Write counts, if counting took long."""
-        if self._folder and self._pays(counts.matrix.nnz * 8):
-            parts = (counts.vocabulary.words, counts.vocabulary.counts, counts.matrix, config)
-            place = store.counts_checkpoint(self._folder)
-            self._timed(lambda: store.save_counts(place, *parts), counts.matrix.nnz * 8)
 
     def learning(self, kind: type[State] | type[EntryState]) -> tuple[Any, list[dict[str, Any]]]:
         """Return where learning stood, a state of this kind, and its history, if an earlier try wrote it."""

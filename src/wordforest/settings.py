@@ -10,11 +10,11 @@ from wordforest.coder.entries import EntrySettings, Sampling, Schedule
 from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2, depth_weights
 from wordforest.coder.start import NestedStart, RowStart, Start
+from wordforest.counts.windows import WindowRules
 from wordforest.errors import InputError
 from wordforest.text import TextRules, WordRules
 from wordforest.text.reader import Errors
 from wordforest.text.tokenizer import Tokenizer
-from wordforest.text.windows import WindowRules
 
 Measure = Literal["pmi", "ppmi", "sppmi"]
 _DEFAULTS: dict[str, dict[str, Any]] = {

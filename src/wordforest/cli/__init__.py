@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from wordforest.cli import draw, explore, judge, learn, look  # noqa: F401 each adds its commands
+from wordforest.cli import draw, encode, explore, judge, learn, look  # noqa: F401 each adds its commands
 from wordforest.cli.base import UsageError, app
 
 

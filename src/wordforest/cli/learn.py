@@ -198,19 +198,13 @@ def count(
         "mark_sides": mark_sides, "tokenizer": tokenizer, "lowercase": lowercase, "numbers": numbers, "errors": errors,
     }  # fmt: skip
     with reporter(quiet, json) as report:
-        if not (extendable or add):
-            ceiling = as_bytes(memory)
-            experiment.count_corpus(
-                corpus, out, force=force, resume=resume, workers=workers, memory=ceiling, report=report, **settings
-            )
-            return
-        if resume or memory:
-            raise InputError(
-                "--extendable and --add count in memory, from the beginning. Leave out --resume, --memory."
-            )
-        from wordforest.experiment.extending import count_extendable
-
-        count_extendable(corpus, out, add=add, force=force, workers=workers, report=report, **settings)
+        common: dict[str, Any] = {
+            "force": force, "resume": resume, "workers": workers, "memory": as_bytes(memory), "report": report,
+        }  # fmt: skip
+        if extendable or add:
+            experiment.count_extendable(corpus, out, add=add, **common, **settings)
+        else:
+            experiment.count_corpus(corpus, out, **common, **settings)
 
 
 @app.command()
@@ -229,6 +223,13 @@ def baseline(
     subsample: Annotated[
         float | None,
         typer.Option(help="All but nce rnn: threshold for dropping frequent words. cbow, sg: 1e-3, else 0."),
+    ] = None,
+    keep_words: KeepWords = None,
+    max_contexts: Annotated[
+        int | None, typer.Option(help="pca sc nnse hpca: contexts are this many of the most frequent words.")
+    ] = None,
+    mark_sides: Annotated[
+        bool | None, typer.Option("--mark-sides", help="pca sc nnse hpca: left and right contexts are kept apart.")
     ] = None,
     tokenizer: TokenizerOpt = "words",
     lowercase: Lowercase = True,
@@ -249,6 +250,7 @@ def baseline(
     noise: Annotated[int | None, typer.Option(help="nce: noise words for each word. Default: 25.")] = None,
     device: Annotated[str, typer.Option(help="rnn: cpu or cuda.")] = "cpu",
     workers: Workers = None,
+    memory: Annotated[str | None, typer.Option(help="pca sc nnse hpca: ceiling for counting, as in 8G.")] = None,
     seed: Seed = 0,
     force: Force = False,
     quiet: Quiet = False,
@@ -261,13 +263,14 @@ def baseline(
     asked = {
         "window": window, "dynamic_window": dynamic_window or None, "subsample": subsample, "measure": measure,
         "smoothing": smoothing, "shift": shift, "lam": lam, "power": power, "epochs": epochs, "eta": eta,
-        "negative": negative, "noise": noise,
+        "negative": negative, "noise": noise, "max_contexts": max_contexts, "mark_sides": mark_sides or None,
     }  # fmt: skip
     with reporter(quiet, json) as report:
         experiment.baseline(
-            name, corpus, out=out, force=force, workers=workers, device=device, report=report, dimensions=dimensions,
-            min_count=min_count, max_vocab=max_vocab, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers,
-            errors=errors, seed=seed, **{option: value for option, value in asked.items() if value is not None},
+            name, corpus, out=out, force=force, workers=workers, memory=as_bytes(memory), device=device, report=report,
+            dimensions=dimensions, min_count=min_count, max_vocab=max_vocab, keep_words=_listed(keep_words),
+            tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors, seed=seed,
+            **{option: value for option, value in asked.items() if value is not None},
         )  # fmt: skip
 
 

@@ -23,15 +23,16 @@ from wordforest.coder.online import State, Step
 from wordforest.counts import Counts
 from wordforest.errors import InputError
 from wordforest.execution import Threads
-from wordforest.experiment.counting import Corpus, associate, load_or_count, names_of, threads, versions
+from wordforest.experiment.counting import Corpus, associate, names_of, threads, versions
 from wordforest.experiment.output import as_codes, learning, output, replace
+from wordforest.experiment.reuse import counts_of
 from wordforest.experiment.sentences import Sentences, read_sentences
 from wordforest.progress import Event, Reporter
 from wordforest.resume import history_row
 from wordforest.settings import AssociationSettings, CountSettings, check_known
 from wordforest.store import Run
 
-TEXT = ("min_count", "max_vocab", "tokenizer", "lowercase", "numbers", "errors")
+TEXT = ("min_count", "max_vocab", "keep_words", "tokenizer", "lowercase", "numbers", "errors")
 COUNTING = (*CountSettings.__dataclass_fields__,)
 ASSOCIATION = (*AssociationSettings.__dataclass_fields__,)
 
@@ -90,6 +91,7 @@ def baseline(
     out: str | Path | None = None,
     force: bool = False,
     workers: int | None = None,
+    memory: int | None = None,
     device: str = "cpu",
     report: Reporter | None = None,
     **settings: Any,
@@ -98,16 +100,18 @@ def baseline(
 
     ``name`` is one of ``METHODS``: pca sc nnse hpca (from text or a counts folder), cbow sg cbow-hs sg-hs nce rnn
     (from text). Settings are those of the method and of ``CountSettings``:
-    ``baseline("pca", "corpus.txt", dimensions=52)``.
+    ``baseline("pca", "corpus.txt", dimensions=52)``. Those from counts keep and find them as ``train`` does, and count
+    within ``memory`` bytes.
     """
     report = report or Reporter()
-    method = _method(name, device)
+    method = _method(name, device, memory)
     own, counting, association = _split(name, method, settings)
     executor = threads(workers)
     names = names_of(corpus)
     with output(out, force) as folder:
         if method.from_counts:
-            counts, config = load_or_count(names, counting, executor, folder, report)
+            mapped = method.associates and folder is not None
+            counts, config = counts_of(names, counting, executor, folder, report, memory=memory, mapped=mapped)
             result = _from_counts(name, counts, own, association, executor, report)
             vocabulary = counts.vocabulary
         else:
@@ -128,11 +132,13 @@ def baseline(
     return run
 
 
-def _method(name: str, device: str) -> Method:
+def _method(name: str, device: str, memory: int | None) -> Method:
     if name not in METHODS:
         raise InputError(f"no baseline is called {name!r}. Choose one of {', '.join(METHODS)}.")
     if device != "cpu" and not METHODS[name].device:
         raise InputError(f"{name} runs on the CPU only, but device = {device}. Leave --device out.")
+    if memory is not None and not METHODS[name].from_counts:
+        raise InputError(f"{name} reads text in order and counts no pairs: memory is no setting of it. Leave it out.")
     return METHODS[name]
 
 

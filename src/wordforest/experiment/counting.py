@@ -20,13 +20,13 @@ from wordforest.counts import Counts, Tally, count, tally_corpus
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.output import output, replace
+from wordforest.place import Place, three_quarters
 from wordforest.progress import Event, Report, Reporter
 from wordforest.resume import begin_or_go_on
 from wordforest.settings import CountSettings, at_least, check_known
 from wordforest.store.counts import save_count_parts
 from wordforest.store.tensors import map_csr
 from wordforest.text import Vocabulary
-from wordforest.text.place import Place
 from wordforest.text.reader import find_sources, total_bytes
 
 Corpus = str | Path | Iterable[str | Path]
@@ -61,24 +61,52 @@ def count_corpus(
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
         report.say(f"{out} is complete already")
         return load_counts(Path(out), mapped=True)[0]
-    if resume and "-" in names:
-        raise InputError("standard input cannot be read again to go on with. Give a file, or leave --resume out.")
+    check_readable_again(names, resume)
     with output(out, force or resume) as folder:
         assert folder  # noqa: S101 out was given
-        begun = json.loads(json.dumps({"corpus": names, **asdict(count_settings)}))
-        begin_or_go_on(folder, begun, resume=resume)
-        place = Place(store.counts_checkpoint(folder).parent, memory, named=True)
-        tally, config = _tally(names, count_settings, executor, place, folder, report)
-        replace(folder, force or resume)
-        drop_all_words(folder)
-        save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
-        n_pairs = int(tally.indptr[-1])
-        fits = n_pairs * (4 + tally.dtype.itemsize) <= place.memory // 2
-        matrix = tally.matrix() if fits else map_csr(folder / "counts.safetensors")
-        place.close()
-        store.remove_checkpoint(folder)
-        report.say(f"wrote {folder}: {len(tally.vocabulary)} words, {n_pairs} pairs")
-    return Counts(matrix, tally.vocabulary, tally.fingerprint)
+        counts, _ = count_into(
+            folder, names, count_settings, executor, report, memory=memory, force=force, resume=resume
+        )
+        report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
+    return taken(counts, memory)
+
+
+def count_into(
+    folder: Path, names: list[str], settings: CountSettings, executor: Threads, report: Report,
+    *, memory: int | None, force: bool, resume: bool, facts: Callable[[], dict[str, Any]] = dict,
+) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
+    """Count text into a folder and return the counts, mapped from it.
+
+    ``facts`` are asked for at the end and written beside the settings, which are returned, too.
+    """
+    begun = json.loads(json.dumps({"corpus": names, **asdict(settings)}))
+    begin_or_go_on(folder, begun, resume=resume)
+    place = Place(store.checkpoint_folder(folder), memory, named=True)
+    tally, config = _tally(names, settings, executor, place, folder, report)
+    config |= facts()
+    replace(folder, force or resume)
+    drop_all_words(folder)
+    save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
+    place.close()
+    store.remove_checkpoint(folder)
+    return Counts(map_csr(folder / "counts.safetensors"), tally.vocabulary, tally.fingerprint), config
+
+
+def taken(counts: Counts, memory: int | None) -> Counts:
+    """Return mapped counts in memory, if they take at most half of what there may be."""
+    mapped = counts.matrix
+    if mapped.data.nbytes + mapped.indices.nbytes > (memory or three_quarters()) // 2:
+        return counts
+    matrix = sparse.csr_array(mapped.shape, dtype=mapped.dtype)
+    matrix.data, matrix.indices, matrix.indptr = mapped.data.copy(), mapped.indices.copy(), mapped.indptr
+    matrix.has_canonical_format = True
+    return Counts(matrix, counts.vocabulary, counts.fingerprint)
+
+
+def check_readable_again(names: list[str], resume: bool) -> None:
+    """Refuse to go on with standard input."""
+    if resume and "-" in names:
+        raise InputError("standard input cannot be read again to go on with. Give a file, or leave --resume out.")
 
 
 def drop_all_words(folder: Path) -> None:
@@ -122,9 +150,13 @@ def held_out(source: str | Path, *, workers: int | None = None, report: Reporter
 def associate(
     counts: Counts, measure: str = "pmi", smoothing: float = 1.0, shift: float = 0.0, allocate: Allocate = np.empty
 ) -> sparse.csr_array:
-    """Return X (V, C) for the measure chosen; it may share index arrays with the counts."""
+    """Return X (V, C) for the measure chosen; it may share index arrays with the counts.
+
+    Those of mapped counts are copied, unless ``allocate`` may put X into files, too: a learner goes through them often.
+    """
     if measure == "pmi":
-        return pmi(counts, smoothing=smoothing, share_pattern=True, allocate=allocate)
+        share = counts.matrix.indices.flags.writeable or allocate is not np.empty
+        return pmi(counts, smoothing=smoothing, share_pattern=share, allocate=allocate)
     X = sppmi(counts, shift=shift if measure == "sppmi" else 0.0, smoothing=smoothing, allocate=allocate)
     if not X.nnz:
         raise InputError(f"no pair of words has a {measure} above 0. Lower the shift, or give more text.")
@@ -137,21 +169,6 @@ def versions(*more: str) -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
-def load_or_count(
-    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Report,
-    *, mapped: bool = False,
-) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
-    """Return counts and their settings: of one counts folder, left in its file if ``mapped``, else of text."""
-    source = Path(names[0]) if len(names) == 1 else None
-    if source is None or not store.is_counts_folder(source):
-        return count_names(names, settings, executor, folder, report)
-    if folder and folder.resolve() == source.resolve():
-        raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
-    counts, config = load_counts(source, mapped=mapped)
-    _check_counted_so(source, settings, config)
-    return counts, config
-
-
 def load_counts(folder: Path, *, mapped: bool = False) -> tuple[Counts, dict[str, Any]]:
     """Return the counts of a folder, left in their file if ``mapped``, and their settings."""
     words, totals, matrix, config = store.load_counts(folder, mapped=mapped)
@@ -159,14 +176,15 @@ def load_counts(folder: Path, *, mapped: bool = False) -> tuple[Counts, dict[str
 
 
 def count_names(
-    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Report
-) -> tuple[Counts, dict[str, Any]]:
+    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Report,
+    *, memory: int | None = None,
+) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
     """Return the counts of text and their settings."""
     sources = find_sources(names)
     on_progress = reading(total_bytes(sources), report)
     counts = count(
         sources, **{name: getattr(settings, name) for name in _COUNTING},
-        rules=settings.rules, executor=executor, spool_folder=folder, on_progress=on_progress,
+        rules=settings.rules, executor=executor, spool_folder=folder, memory=memory, on_progress=on_progress,
     )  # fmt: skip
     return counts, count_config(names, settings, counts.fingerprint)
 
@@ -189,19 +207,6 @@ def reading(size: int | None, report: Report) -> Callable[[str, int, int], None]
 
     report(Event("read", 0, None, "tokens"))
     return on_progress
-
-
-def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
-    """Refuse a setting that counts made earlier cannot follow; a default asks for nothing."""
-    for name, value in asdict(settings).items():
-        default = CountSettings.__dataclass_fields__[name].default
-        counted = config.get(name, default)
-        counted = tuple(counted) if isinstance(counted, list) else counted
-        if value not in (counted, default):
-            raise InputError(
-                f"{name} = {value}, but {folder} was counted with {name} = {counted}. "
-                "Count again, or leave the setting out."
-            )
 
 
 def names_of(corpus: Corpus) -> list[str]:

@@ -8,36 +8,41 @@ counts in all the text: a word that crosses the least count later has all its pa
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+import json
+from dataclasses import asdict
+from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from wordforest import store
-from wordforest.counts import Counts, add_counts
+from wordforest.counts import Counts, Tally
+from wordforest.counts.joining import Part, joined
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.counting import (
     ALL,
     Corpus,
+    check_readable_again,
     count_config,
-    count_names,
+    count_into,
     drop_all_words,
     load_counts,
     names_of,
     threads,
 )
-from wordforest.experiment.output import output
-from wordforest.experiment.output import replace as make_room
-from wordforest.progress import Reporter
+from wordforest.experiment.output import output, replace
+from wordforest.place import Place
+from wordforest.progress import Report, Reporter
+from wordforest.resume import begin_or_go_on
 from wordforest.settings import CountSettings, check_known
+from wordforest.store.counts import save_count_parts
+from wordforest.store.tensors import map_csr
 from wordforest.text import Vocabulary, choose_words
-from wordforest.text.windows import narrow
 
 _SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", "numbers")
+_NEW = "new"  # folder inside a checkpoint: counts of all words of the text to add
 
 
 def count_extendable(
@@ -46,13 +51,16 @@ def count_extendable(
     *,
     add: str | Path | None = None,
     force: bool = False,
+    resume: bool = False,
     workers: int | None = None,
+    memory: int | None = None,
     report: Reporter | None = None,
     **settings: Any,
 ) -> Counts:
     """Count a corpus into a folder that text can be added to; ``add`` names such a folder, whose text is counted too.
 
-    The result is what counting all the text at once would give. All of it is in memory meanwhile.
+    The result, mapped from its file, is what counting all the text at once would give. ``memory`` and ``resume`` are
+    those of ``count_corpus``.
     """
     report = report or Reporter()
     check_known(settings, [*CountSettings.__dataclass_fields__])
@@ -60,36 +68,40 @@ def count_extendable(
     if asked.subsample:
         raise InputError("subsample depends on all the text, so none can be added later. Leave one of the two out.")
     names, executor = names_of(corpus), threads(workers)
+    if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        report.say(f"{out} is complete already")
+        return load_counts(Path(out), mapped=True)[0]
+    check_readable_again(names, resume)
     old = None if add is None else _before(Path(add), asked)
-    with output(out, force) as folder:
+    with output(out, force or resume) as folder:
         assert folder  # noqa: S101 out was given
         if add is not None and folder.resolve() == Path(add).resolve():
             raise InputError(f"{folder}: the counts to add to would be replaced. Choose another --out.")
-        whole, config = _count_all(names, asked, executor, folder, report)
-        if old:
-            whole, config = _joined(*old, whole, config, sides=asked.mark_sides)
-        counts = pooled(whole, asked)
-        make_room(folder, force)
+        begun = {"corpus": names, "add": None if add is None else str(add), **asdict(asked)}
+        begin_or_go_on(folder, json.loads(json.dumps(begun)), resume=resume)
+        new = _count_all(names, asked, executor, folder, memory, resume, report)
+        place = Place(store.checkpoint_folder(folder), memory)
+        whole, config = _joined([part for part in (old, new) if part], asked, place, executor)
+        replace(folder, force or resume)
         drop_all_words(folder)
         _save(folder / ALL, whole, config)
-        named = count_config(config["corpus"], asked, str(config["fingerprint"]))
-        _save(folder, counts, named)
-        report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
-    return counts
+        counts = pooled(load_counts(folder / ALL, mapped=True)[0], asked, place, executor)
+        _save(folder, counts, count_config(config["corpus"], asked, str(config["fingerprint"])))
+        place.close()
+        store.remove_checkpoint(folder)
+        report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {int(counts.indptr[-1])} pairs")
+    return Counts(map_csr(folder / "counts.safetensors"), counts.vocabulary, counts.fingerprint)
 
 
-def pooled(whole: Counts, settings: CountSettings) -> Counts:
+def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threads) -> Tally:
     """Return the counts of the vocabulary that the settings choose from counts of all words."""
-    words = list(whole.vocabulary.words)
-    vocabulary, rows = choose_words(words, whole.vocabulary.counts, settings.words)
-    n_contexts, n_all = settings.windows.contexts(len(vocabulary)), len(words)
-    pairs = whole.matrix.tocoo()
-    right, context = np.divmod(pairs.col, n_all)  # right is 1 where sides are marked and the context is on the right
-    column = rows[context]
-    counted = column < n_contexts
-    columns = (column + right * n_contexts)[counted]
-    shape = (len(vocabulary), settings.windows.columns(len(vocabulary)))
-    return Counts(_summed(rows[pairs.row[counted]], columns, pairs.data[counted], shape), vocabulary, whole.fingerprint)
+    vocabulary, rows = choose_words(list(whole.vocabulary.words), whole.vocabulary.counts, settings.words)
+    n_contexts, n_columns = settings.windows.contexts(len(vocabulary)), settings.windows.columns(len(vocabulary))
+    columns = np.where(rows < n_contexts, rows, -1).astype(np.int32)
+    if settings.mark_sides:
+        columns = np.concatenate((columns, np.where(columns < 0, -1, columns + n_contexts))).astype(np.int32)
+    part = Part(whole.matrix, rows, columns)
+    return joined([part], vocabulary, whole.fingerprint, (n_columns, 2 * settings.window), place, executor)
 
 
 def _before(folder: Path, asked: CountSettings) -> tuple[Counts, dict[str, Any]]:
@@ -98,7 +110,7 @@ def _before(folder: Path, asked: CountSettings) -> tuple[Counts, dict[str, Any]]
             f"{folder}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
             "which other counts do not have. Count all the text again, with --extendable."
         )
-    counts, config = load_counts(folder / ALL)
+    counts, config = load_counts(folder / ALL, mapped=True)
     for name in _SHAPING:
         if config.get(name) != getattr(asked, name):
             raise InputError(
@@ -109,42 +121,41 @@ def _before(folder: Path, asked: CountSettings) -> tuple[Counts, dict[str, Any]]
 
 
 def _count_all(
-    names: list[str], asked: CountSettings, executor: Threads, folder: Path, report: Reporter
-) -> tuple[Counts, dict[str, Any]]:
-    everything = replace(asked, min_count=1, max_vocab=None, keep_words=(), max_contexts=None)
-    return count_names(names, everything, executor, folder, report)
+    names: list[str], asked: CountSettings, executor: Threads, folder: Path, memory: int | None, resume: bool,
+    report: Report,
+) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
+    """Count all words of the new text inside the checkpoint, unless an earlier try has done so."""
+    everything = changed(asked, min_count=1, max_vocab=None, keep_words=(), max_contexts=None)
+    place = store.checkpoint_folder(folder) / _NEW
+    if not store.is_counts_folder(place) or store.has_checkpoint(place):
+        with output(place, force=True):
+            count_into(place, names, everything, executor, report, memory=memory, force=True, resume=resume)
+    return load_counts(place, mapped=True)
 
 
 def _joined(
-    old: Counts, old_config: dict[str, Any], new: Counts, config: dict[str, Any], *, sides: bool
-) -> tuple[Counts, dict[str, Any]]:
-    """Add up counts of all words of two corpora."""
+    parts: list[tuple[Counts, dict[str, Any]]], asked: CountSettings, place: Place, executor: Threads
+) -> tuple[Tally, dict[str, Any]]:
+    """Add up counts of all words of several corpora."""
     totals: dict[str, int] = {}
-    for part in (old, new):
-        for word, n in zip(part.vocabulary.words, part.vocabulary.counts.tolist(), strict=True):
+    for counts, _ in parts:
+        for word, n in zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True):
             totals[word] = totals.get(word, 0) + n
     words = sorted(totals, key=lambda word: (-totals[word], word))
-    vocabulary = Vocabulary(words, [totals[word] for word in words])
-    matrices = [_renumbered(part, vocabulary, sides=sides) for part in (old, new)]
-    fingerprint = hashlib.sha256(f"{old.fingerprint} {new.fingerprint}".encode()).hexdigest()
-    joined = Counts(add_counts(*matrices), vocabulary, fingerprint)
-    return joined, {**config, "corpus": [*old_config["corpus"], *config["corpus"]], "fingerprint": fingerprint}
+    vocabulary, sides = Vocabulary(words, [totals[word] for word in words]), 2 if asked.mark_sides else 1
+    prints = [counts.fingerprint for counts, _ in parts]
+    fingerprint = prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
+    moved = []
+    for counts, _ in parts:
+        rows = np.array([vocabulary.index[word] for word in counts.vocabulary.words], dtype=np.int32)
+        columns = np.concatenate([rows + side * len(words) for side in range(sides)]).astype(np.int32)
+        moved.append(Part(counts.matrix, rows, columns))
+    size = (sides * len(words), 2 * asked.window)
+    whole = joined(moved, vocabulary, fingerprint, size, place, executor)
+    corpora = [name for _, config in parts for name in config["corpus"]]
+    return whole, {**parts[-1][1], "corpus": corpora, "fingerprint": fingerprint}
 
 
-def _renumbered(counts: Counts, vocabulary: Vocabulary, *, sides: bool) -> Any:
-    rows = np.array([vocabulary.index[word] for word in counts.vocabulary.words], dtype=np.int64)
-    pairs, n = counts.matrix.tocoo(), len(vocabulary)
-    right, context = np.divmod(pairs.col, len(rows))
-    return _summed(rows[pairs.row], rows[context] + right * n, pairs.data, (n, n * (2 if sides else 1)))
-
-
-def _summed(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], shape: tuple[int, int]) -> Any:
-    """Return a matrix of integers in which equal places are added up."""
-    matrix = sparse.coo_array((values.astype(np.int64), (rows, columns)), shape=shape).tocsr()
-    matrix.sum_duplicates()
-    matrix.data = narrow(matrix.data)
-    return matrix
-
-
-def _save(folder: Path, counts: Counts, config: dict[str, Any]) -> None:
-    store.save_counts(folder, counts.vocabulary.words, counts.vocabulary.counts, counts.matrix, config)
+def _save(folder: Path, tally: Tally, config: dict[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)

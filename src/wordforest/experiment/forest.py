@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -26,8 +25,10 @@ from wordforest.coder.shape import in_order
 from wordforest.coder.tune import lam_for_training
 from wordforest.counts import Counts
 from wordforest.execution import Threads
-from wordforest.experiment.counting import Corpus, associate, load_or_count, names_of, threads, versions
+from wordforest.experiment.counting import Corpus, associate, names_of, threads, versions
 from wordforest.experiment.output import as_codes, learning, output, replace
+from wordforest.experiment.reuse import counts_of
+from wordforest.place import three_quarters
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, history_row
 from wordforest.settings import TrainSettings, split_settings
@@ -49,9 +50,10 @@ def train(
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
 
     Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", n_trees=40, min_count=5)``.
-    ``resume`` goes on with a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a
-    ceiling in bytes, three quarters of what the machine has if left out: where the entries of the learner entries would
-    take more than half of it, they lie in unnamed files in ``out``.
+    Counts of text stay in ``out/counts``, where further runs into ``out`` or beside it find them. ``resume`` goes on
+    with a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a ceiling in bytes for
+    counting, three quarters of what the machine has if left out; where the entries of the learner entries would take
+    more than half of it, they lie in unnamed files in ``out``.
     """
     report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
@@ -65,12 +67,10 @@ def train(
         begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
         checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
         by_entries = train_settings.learner == "entries"
-        allocate = store.arrays_in(folder, (memory or _three_quarters()) // 2) if by_entries else np.empty
-        counts, count_config = checkpoint.counts(mapped=by_entries) or load_or_count(
-            names, count_settings, executor, folder, report, mapped=by_entries
+        allocate = store.arrays_in(folder, (memory or three_quarters()) // 2) if by_entries else np.empty
+        counts, count_config = counts_of(
+            names, count_settings, executor, folder, report, memory=memory, resume=resume, mapped=by_entries
         )
-        if not store.is_counts_folder(Path(names[0])):
-            checkpoint.keep_counts(counts, count_config)
         vocabulary, X = counts.vocabulary, _association(counts, train_settings, allocate)
         del counts  # X takes their place in memory
         learn = partial(_entries, allocate=allocate) if by_entries else partial(_online, counts=vocabulary.counts)
@@ -85,11 +85,6 @@ def train(
 
 def _association(counts: Counts, settings: TrainSettings, allocate: Allocate) -> sparse.csr_array:
     return associate(counts, settings.measure, settings.smoothing, settings.shift, allocate)
-
-
-def _three_quarters() -> int:
-    """Return three quarters of the memory of this machine, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 
 def _learn(

@@ -16,9 +16,10 @@ from wordforest.execution import Threads
 from wordforest.experiment.counting import reading, versions
 from wordforest.progress import Event, Reporter
 from wordforest.settings import CountSettings
-from wordforest.text import Vocabulary, choose_vocabulary, read_tokens
+from wordforest.text import Vocabulary, choose_words, read_tokens
 from wordforest.text.reader import find_sources, total_bytes
 
+_OF_PAIRS = ("dynamic_window", "subsample", "max_contexts", "mark_sides")  # which sentences do not have
 _PIECE = 1 << 22  # ids renumbered at a time
 
 
@@ -47,13 +48,13 @@ def read_sentences(
         sources, settings.rules, executor=executor, spool_folder=folder, on_progress=lambda *at: tell("read", *at)
     )
     report(Event("read", tokens.n_tokens, tokens.n_tokens, "tokens"))
-    vocabulary, rows = choose_vocabulary(tokens.words, tokens.counts, settings.min_count, settings.max_vocab)
+    vocabulary, rows = choose_words(tokens.words, tokens.counts, settings.words)
     lookup = np.append(rows, np.int32(-1))  # a sentence border, -1, finds the last
     with tempfile.TemporaryFile(dir=folder) as spool:  # the ids mapped from it outlive the handle
         for start in range(0, len(tokens.ids), _PIECE):
             spool.write(lookup[tokens.ids[start : start + _PIECE]].tobytes())
         spool.flush()
         ids = np.memmap(spool, dtype=np.int32, mode="r")
-    config = {name: value for name, value in asdict(settings).items() if name not in ("dynamic_window", "subsample")}
+    config = {name: value for name, value in asdict(settings).items() if name not in _OF_PAIRS}
     read = {**config, "corpus": names, "fingerprint": tokens.fingerprint, "versions": versions()}
     return Sentences(ids, vocabulary), read

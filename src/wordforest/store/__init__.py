@@ -2,8 +2,8 @@
 
 from wordforest.store.checkpoint import (
     begin_checkpoint,
+    checkpoint_folder,
     checkpoint_settings,
-    counts_checkpoint,
     drop_empty_checkpoint,
     has_checkpoint,
     load_state,
@@ -13,16 +13,17 @@ from wordforest.store.checkpoint import (
 from wordforest.store.counts import is_counts_folder, load_counts, save_counts
 from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
 from wordforest.store.formats import read_vectors, vector_files, write_vectors
-from wordforest.store.run import Run, is_run_folder, load_run, prepare_folder, remove_results, save_run
+from wordforest.store.run import COUNTS, Run, is_run_folder, load_run, prepare_folder, remove_results, save_run
 from wordforest.store.spool import arrays_in
 from wordforest.store.tensors import write_sparse
 
 __all__ = [
+    "COUNTS",
     "Run",
     "arrays_in",
     "begin_checkpoint",
+    "checkpoint_folder",
     "checkpoint_settings",
-    "counts_checkpoint",
     "drop_empty_checkpoint",
     "has_checkpoint",
     "is_counts_folder",

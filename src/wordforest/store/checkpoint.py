@@ -30,9 +30,9 @@ def checkpoint_settings(folder: Path) -> dict[str, Any]:
     return read_json(folder / CHECKPOINT / "settings.json")
 
 
-def counts_checkpoint(folder: Path) -> Path:
-    """Return the place of the counts inside a checkpoint."""
-    return folder / CHECKPOINT / "counts"
+def checkpoint_folder(folder: Path) -> Path:
+    """Return where the files of a checkpoint lie."""
+    return folder / CHECKPOINT
 
 
 def save_state(folder: Path, tensors: Tensors, history: list[dict[str, Any]]) -> None:

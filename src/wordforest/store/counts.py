@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.store.files import read_json, write_json
-from wordforest.store.tensors import AnyCSR, read_csr, write_csr, write_csr_parts
+from wordforest.store.tensors import AnyCSR, read_csr, slices, write_csr, write_csr_parts
 from wordforest.store.vocab import read_vocab, write_vocab
 
 COUNTS_FILES = ("config.json", "vocab.tsv", "counts.safetensors")
@@ -99,5 +99,6 @@ def _check_sizes(folder: Path, n_words: int, n_counts: int, matrix: AnyCSR) -> N
             f"{folder}: {n_words} words, {n_counts} counts and {matrix.shape[0]} rows of window counts "
             "do not agree. Use files of one run of wordforest count."
         )
-    if matrix.nnz and matrix.data.min() < 0:
-        raise InputError(f"{folder}: a window count is {matrix.data.min()}, but counts start at 0. Count again.")
+    least = min((int(part.min()) for part in slices(matrix.data)), default=0)
+    if least < 0:
+        raise InputError(f"{folder}: a window count is {least}, but counts start at 0. Count again.")

@@ -36,6 +36,7 @@ RUN_FILES = (
     "history.jsonl",
 )
 CHECKPOINT = "checkpoint"
+COUNTS = "counts"  # folder inside a run: the counts it was made of, where it counted text itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ def prepare_folder(folder: Path, *, force: bool) -> None:
     if not any(folder.iterdir()):
         return
     if not force:
-        begun = (folder / CHECKPOINT).is_dir() and not is_run_folder(folder)
+        begun = any((folder / name).is_dir() for name in (CHECKPOINT, COUNTS)) and not is_run_folder(folder)
         go_on = "add --resume to go on with it, " if begun else ""
         raise InputError(f"{folder} already exists; {go_on}add --force to replace it or choose another --out.")
     remove_results(folder)

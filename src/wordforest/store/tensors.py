@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.errors import InputError
+from wordforest.place import let_go
 from wordforest.store.files import replace_file
 
 Tensors: TypeAlias = dict[str, NDArray[Any]]
@@ -173,9 +174,18 @@ def _csr_problem(
         return "indptr must start at 0 and never fall"
     if not indptr[-1] == len(data) == len(indices):
         return f"indptr ends at {indptr[-1]}, but there are {len(data)} values and {len(indices)} indices"
-    if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
-        return f"indices run from {indices.min()} to {indices.max()}, but must lie in 0 to {shape[1] - 1}"
+    low = min((int(part.min()) for part in slices(indices)), default=0)
+    high = max((int(part.max()) for part in slices(indices)), default=0)
+    if len(indices) and not 0 <= low <= high < shape[1]:
+        return f"indices run from {low} to {high}, but must lie in 0 to {shape[1] - 1}"
     return None if _ascending(indices, indptr) else "the indices of a row must ascend without repeats"
+
+
+def slices(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield an array piece by piece; one that is mapped from a file stays out of memory."""
+    for start in range(0, len(array), _SLICE):
+        yield array[start : start + _SLICE]
+        let_go(array)
 
 
 def _ascending(indices: NDArray[np.int32], indptr: NDArray[np.int64]) -> bool:
@@ -185,6 +195,7 @@ def _ascending(indices: NDArray[np.int32], indptr: NDArray[np.int64]) -> bool:
         falls = np.flatnonzero(part[1:] <= part[:-1]) + (start + 1)
         if not np.array_equal(indptr[np.searchsorted(indptr, falls)], falls):
             return False
+        let_go(indices)
     return True
 
 

@@ -1,4 +1,4 @@
-"""Raw text to token ids: where text comes from, what a word is, which words are kept, what a pair of words is."""
+"""Raw text to token ids: where text comes from, what a word is, which words are kept."""
 
 from wordforest.text.tokens import TextRules, Tokens, read_tokens
 from wordforest.text.vocabulary import NUMBER, RARE, Vocabulary, WordRules, choose_vocabulary, choose_words

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import glob
+import hashlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -55,6 +56,19 @@ def total_bytes(sources: Iterable[str]) -> int | None:
     if any(path.suffix.lower() in COMPRESSION or not path.is_file() for path in paths):
         return None
     return sum(path.stat().st_size for path in paths)
+
+
+def content_hash(sources: Iterable[str]) -> str | None:
+    """Return the SHA-256 of files as they lie, in order, or None where text cannot be read twice (URL, stream)."""
+    whole = hashlib.sha256()
+    for source in sources:
+        path = Path(source)
+        if source == "-" or not path.is_file():
+            return None
+        with path.open("rb") as file:
+            one = hashlib.file_digest(file, "sha256").hexdigest()
+        whole.update(f"{COMPRESSION.get(path.suffix.lower(), '')} {one}\n".encode())
+    return whole.hexdigest()
 
 
 def read_chunks(sources: Iterable[str], errors: Errors = "strict", size: int = CHUNK_BYTES) -> Iterator[Chunk]:

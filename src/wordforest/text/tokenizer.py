@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.compile import kernel, part_of_kernel
-from wordforest.text.prefetch import prefetch
+from wordforest.prefetch import prefetch
 
 Tokenizer = Literal["words", "whitespace"]
 BREAK = -1  # a sentence border in a stream of ids

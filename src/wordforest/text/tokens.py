@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wordforest.compile import kernel
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads
-from wordforest.text.place import Place, read_at, write_at
+from wordforest.place import Place, read_at, write_at
 from wordforest.text.reader import CHUNK_BYTES, Chunk, Errors, find_sources, read_chunks
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
 from wordforest.text.vocabulary import NUMBER

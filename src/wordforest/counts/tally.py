@@ -18,12 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.execution import Executor, Threads
-from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens
-from wordforest.text.place import Place
-from wordforest.text.thinning import keep_probability, thinned
-from wordforest.text.tokens import IdFile
-from wordforest.text.windows import (
+from wordforest.counts.thinning import keep_probability, thinned
+from wordforest.counts.windows import (
     INT32_MAX,
     Integers,
     Rows,
@@ -32,19 +28,17 @@ from wordforest.text.windows import (
     add_rows,
     count_rows,
     find_positions,
-    harmonic_weights,
     narrow,
     row_blocks,
     vocabulary_rows,
 )
+from wordforest.execution import Executor, Threads
+from wordforest.place import Place
+from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens
+from wordforest.text.tokens import IdFile
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Block: TypeAlias = "tuple[int, int, int]"  # counts of a block of rows in a place: key, pairs, bytes of a count
-
-__all__ = [
-    "Counts", "Tally", "WindowRules", "add_counts", "count", "count_windows", "harmonic_weights", "keep_probability",
-    "tally_corpus",
-]  # fmt: skip
 
 SHARD_TOKENS = 1 << 25  # at most
 _LEAST_SHARD = 1 << 16  # tokens
@@ -69,12 +63,21 @@ class Tally:
 
     vocabulary: Vocabulary
     fingerprint: str
-    shape: tuple[int, int]
+    n_columns: int
     indptr: NDArray[np.int64]  # (V + 1,)
-    dtype: Any  # of the counts: 32 bits where they are enough
     place: Place
     borders: NDArray[np.int64]  # of the blocks of rows
     blocks: list[Block] = field(repr=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Words and columns."""
+        return len(self.vocabulary), self.n_columns
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the counts: 32 bits where they are enough."""
+        return np.dtype(f"i{max((width for _, _, width in self.blocks), default=4)}")
 
     def parts(self) -> Iterator[tuple[NDArray[np.int32], Integers]]:
         """Yield columns and counts, rows in order."""
@@ -155,10 +158,8 @@ def tally_corpus(
     ids = _ids(tokens, vocabulary, rows, windows, place, executor, on_words)
     borders = row_blocks(vocabulary.counts, 2 * min(windows.window, len(ids)), windows.columns(len(vocabulary)))
     shards = _tally_shards(ids, np.append(rows, np.int32(-1)), windows, borders, place, executor, on_words)
-    indptr, blocks = _merged(shards, borders, windows.columns(len(vocabulary)), place, executor)
-    dtype = np.dtype(f"i{max((block[2] for block in blocks), default=4)}")
-    shape = (len(vocabulary), windows.columns(len(vocabulary)))
-    return Tally(vocabulary, tokens.fingerprint, shape, indptr, dtype, place, borders, blocks)
+    indptr, blocks = merged(shards, borders, windows.columns(len(vocabulary)), place, executor)
+    return Tally(vocabulary, tokens.fingerprint, windows.columns(len(vocabulary)), indptr, place, borders, blocks)
 
 
 def count_windows(
@@ -261,11 +262,11 @@ def _tally_shard(
     sides, scratch = (n_contexts, n_columns - n_contexts), Scratch(n_columns)
     blocks = []
     for block in pairwise(borders.tolist()):
-        blocks.append(_packed(place, count_rows(rows, positions, starts, block, weights, sides, scratch)))
+        blocks.append(packed(place, count_rows(rows, positions, starts, block, weights, sides, scratch)))
     return blocks, int(starts[-1])
 
 
-def _merged(
+def merged(
     shards: list[list[Block]], borders: NDArray[np.int64], n_columns: int, place: Place, executor: Executor
 ) -> tuple[NDArray[np.int64], list[Block]]:
     """Add up the blocks of all shards; return where rows begin, and the blocks of the sum."""
@@ -283,14 +284,15 @@ def _merged(
         total = add_rows(waiting, scratch)
         for key, *_ in blocks:
             place.drop(key)
-        return total[0], _packed(place, total)
+        return total[0], packed(place, total)
 
     merged = list(executor.map(merge, range(len(borders) - 1)))
     sizes = np.concatenate([sizes for sizes, _ in merged])
     return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), [block for _, block in merged]
 
 
-def _packed(place: Place, rows: Rows) -> Block:
+def packed(place: Place, rows: Rows) -> Block:
+    """Keep the counts of a block of rows in a place."""
     sizes, columns, values = rows
     part = np.concatenate([array.view(np.uint8) for array in (sizes, columns, values)])
     return place.put(part), len(columns), values.itemsize

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wordforest.compile import kernel, part_of_kernel
 from wordforest.errors import InputError
-from wordforest.text.prefetch import prefetch
+from wordforest.prefetch import prefetch
 
 Integers: TypeAlias = "NDArray[np.int32] | NDArray[np.int64]"
 Rows: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32], Integers]"  # row sizes, columns (sorted), counts
@@ -22,9 +22,9 @@ BLOCK_PAIRS = 1 << 20  # in a block of rows at most, unless it is one row
 _AHEAD = 12  # positions
 # Twice the sum of lcm(1..16) / d is below 5 million, so that 64 bits hold a word's pairs up to 10^12 tokens.
 _WIDEST_DYNAMIC_WINDOW = 16
-# 2^i times this number has in its upper six bits a number of its own for each i (de Bruijn); _BIT finds i by it.
+# 2^i times this number has in its upper six bits a number of its own for each i (de Bruijn); BIT finds i by it.
 _BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_BIT = np.array([i for _, i in sorted((((int(_BRUIJN) << i) % (1 << 64)) >> 58, i) for i in range(64))])
+BIT = np.array([i for _, i in sorted((((int(_BRUIJN) << i) % (1 << 64)) >> 58, i) for i in range(64))])
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def count_rows(
     used = weights.astype(np.int32) if fits else weights
     most = int(np.minimum(np.minimum(seen, scratch.n_columns) * 2 * len(weights), scratch.n_columns).sum())
     arrays = scratch.arrays(np.int32 if fits else np.int64)
-    sizes, columns, values = _count_rows(ids, positions, starts, *block, used, *sides, most, *arrays, _BIT)
+    sizes, columns, values = _count_rows(ids, positions, starts, *block, used, *sides, most, *arrays, BIT)
     return sizes, columns, narrow(values)
 
 
@@ -130,7 +130,7 @@ def add_rows(parts: list[Rows], scratch: Scratch) -> Rows:
     sizes = np.stack([size for size, _, _ in parts])  # (parts, rows)
     columns = np.concatenate([column for _, column, _ in parts])
     values = np.concatenate([value.astype(np.int64, copy=False) for _, _, value in parts])
-    size, column, value = _add_rows(sizes, columns, values, *scratch.arrays(np.int64), _BIT)
+    size, column, value = _add_rows(sizes, columns, values, *scratch.arrays(np.int64), BIT)
     return size, column, narrow(value)
 
 
@@ -222,7 +222,7 @@ def _sort_touched(
 
 
 @part_of_kernel
-def _take_row(
+def take_row(
     seen: Integers, touched: NDArray[np.int32], n: int, columns: NDArray[np.int32], values: Integers,
     bits: NDArray[np.uint64], top: NDArray[np.uint64], bit: NDArray[np.int64],
 ) -> None:  # fmt: skip
@@ -263,7 +263,7 @@ def _count_rows(
             prefetch(ids, np.int64(positions[min(k + _AHEAD, len(positions) - 1)]))
             n = _count_side(ids, positions[k], -1, weights, n_contexts, 0, seen, touched, n)
             n = _count_side(ids, positions[k], 1, weights, n_contexts, offset, seen, touched, n)
-        _take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n], bits, top, bit)
+        take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n], bits, top, bit)
         sizes[v - first] = n
         filled += n
     return sizes, columns[:filled].copy(), values[:filled].copy()
@@ -292,7 +292,7 @@ def _add_rows(
                 n += seen[c] == 0
                 seen[c] += counts[k]
             at[part] += sizes[part, row]
-        _take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n], bits, top, bit)
+        take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n], bits, top, bit)
         summed[row] = n
         filled += n
     return summed, columns[:filled].copy(), values[:filled].copy()

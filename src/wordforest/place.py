@@ -7,6 +7,7 @@ names a job that was killed can go on: ``note`` writes down what is finished, ``
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shutil
 import tempfile
@@ -159,6 +160,16 @@ def write_at(file: IO[bytes], part: NDArray[np.uint8], start: int) -> None:
     view, done = part.data, 0
     while done < part.nbytes:
         done += os.pwrite(file.fileno(), view[done:], start + done)
+
+
+def let_go(*arrays: NDArray[Any]) -> None:
+    """Give back the memory of arrays mapped from files to read; what is looked at again is read again."""
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray | memoryview):
+            base = base.base if isinstance(base, np.ndarray) else base.obj
+        if isinstance(base, mmap.mmap) and not array.flags.writeable and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
 
 
 def three_quarters() -> int:

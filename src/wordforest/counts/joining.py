@@ -1,0 +1,87 @@
+"""Counts whose words are numbered anew and added up, block by block of rows, so that memory need not hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.compile import kernel
+from wordforest.counts.tally import CSR, Block, Tally, merged, packed
+from wordforest.counts.windows import BIT, Integers, Rows, Scratch, narrow, row_blocks, take_row
+from wordforest.execution import Executor
+from wordforest.place import Place, let_go
+from wordforest.text import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Counts to add: row v goes to row ``rows[v]``, column c to ``columns[c]``, or nowhere if that is negative."""
+
+    matrix: CSR
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+
+
+def joined(
+    parts: Sequence[Part], vocabulary: Vocabulary, fingerprint: str, size: tuple[int, int],
+    place: Place, executor: Executor,
+) -> Tally:  # fmt: skip
+    """Add up parts into counts of a vocabulary; ``size`` is the number of columns, and pairs of a word's occurrence."""
+    n_columns, pairs = size
+    borders = row_blocks(vocabulary.counts, pairs, n_columns)
+    shards = [_renumbered(part, borders, n_columns, place, executor) for part in parts]
+    indptr, blocks = merged(shards, borders, n_columns, place, executor)
+    return Tally(vocabulary, fingerprint, n_columns, indptr, place, borders, blocks)
+
+
+def _renumbered(
+    part: Part, borders: NDArray[np.int64], n_columns: int, place: Place, executor: Executor
+) -> list[Block]:
+    """Return the blocks of rows of one part."""
+    matrix, n_rows = part.matrix, int(borders[-1])
+    order = np.argsort(part.rows, kind="stable")  # rows of the part, by where they go
+    starts = np.searchsorted(part.rows[order], np.arange(n_rows + 1))  # (rows + 1,)
+    indptr = matrix.indptr.astype(np.int64)
+    sizes = np.concatenate(([0], np.cumsum(np.diff(indptr)[order])))  # pairs before each of them
+
+    def gather(block: tuple[int, int]) -> Block:
+        most = int(np.minimum(np.diff(sizes[starts[block[0] : block[1] + 1]]), n_columns).sum())
+        scratch = Scratch(n_columns).arrays(np.int64)
+        rows: Rows = _gathered(
+            indptr, matrix.indices, matrix.data, order, starts, *block, part.columns, most, *scratch, BIT
+        )
+        let_go(matrix.indices, matrix.data)  # the next rows lie elsewhere
+        return packed(place, (rows[0], rows[1], narrow(rows[2])))
+
+    return list(executor.map(gather, pairwise(borders.tolist())))
+
+
+@kernel
+def _gathered(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], data: Integers, order: NDArray[np.int64],
+    starts: NDArray[np.int64], first: int, last: int, lookup: NDArray[np.int32], most: int,
+    seen: NDArray[np.int64], touched: NDArray[np.int32], bits: NDArray[np.uint64], top: NDArray[np.uint64],
+    bit: NDArray[np.int64],
+) -> Any:  # fmt: skip
+    """Return rows first .. last - 1 of what the rows ``order`` add up to; at most ``most`` pairs."""
+    sizes = np.zeros(last - first, dtype=np.int32)
+    columns, values = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
+    filled = 0
+    for row in range(first, last):
+        n = 0
+        for at in order[starts[row] : starts[row + 1]]:
+            for k in range(indptr[at], indptr[at + 1]):
+                c = lookup[indices[k]]
+                if c >= 0:
+                    touched[n] = c
+                    n += seen[c] == 0
+                    seen[c] += data[k]
+        take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n], bits, top, bit)
+        sizes[row - first] = n
+        filled += n
+    return sizes, columns[:filled].copy(), values[:filled].copy()

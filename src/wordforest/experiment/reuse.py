@@ -1,0 +1,125 @@
+"""Counting a text once for many runs: counts lie in the run that made them, and runs beside it find them there.
+
+They are found by what they are made of: the SHA-256 of the files, every setting of counting, and the versions that say
+what a word is. So text that has changed, or other settings, never meet old counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from wordforest import store
+from wordforest.counts import Counts
+from wordforest.errors import InputError
+from wordforest.execution import Threads
+from wordforest.experiment.counting import count_into, count_names, load_counts, taken, versions
+from wordforest.experiment.output import output
+from wordforest.progress import Reporter
+from wordforest.settings import CountSettings
+from wordforest.text.reader import content_hash, find_sources
+
+_CONTENT = "content"  # of the files counted, in the config of counts that a run has made
+
+
+def counts_of(
+    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Reporter,
+    *, memory: int | None = None, resume: bool = False, mapped: bool = False,
+) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
+    """Return counts and their settings: of one counts folder, else of text, which is counted once.
+
+    Text is counted into ``counts`` inside the folder of a run, unless this folder or one beside it has its counts
+    already. ``mapped`` leaves them in their file. Without a folder they are counted in memory.
+    """
+    source = Path(names[0]) if len(names) == 1 else None
+    if source and store.is_counts_folder(source):
+        if folder and folder.resolve() == source.resolve():
+            raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
+        counts, config = load_counts(source, mapped=mapped)
+        _check_counted_so(source, settings, config)
+    elif folder is None:
+        counts, config = count_names(names, settings, executor, folder, report, memory=memory)
+    else:
+        counts, config = _counted_once(names, settings, executor, folder, report, memory, resume, mapped)
+        config["corpus"] = names
+    return counts, {name: value for name, value in config.items() if name != _CONTENT}
+
+
+def _counted_once(
+    names: list[str], settings: CountSettings, executor: Threads, folder: Path, report: Reporter,
+    memory: int | None, resume: bool, mapped: bool,
+) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
+    sources = find_sources(names)
+    before = _stamps(sources)
+    content = content_hash(sources)
+    made_of = json.loads(json.dumps({**asdict(settings), _CONTENT: content, **({} if content else {"corpus": names})}))
+    own = folder / store.COUNTS
+    if found := next(_same(own, made_of, trusted=resume), None):
+        report.say(f"{found}: counts of this text and these settings, so it is not counted again")
+        return load_counts(found, mapped=mapped)
+    _make_room(own, resume)
+    with output(own, force=True) as place:
+        assert place  # noqa: S101 it was given
+        counts, config = count_into(
+            place, names, settings, executor, report, memory=memory, force=True, resume=resume and "-" not in names,
+            facts=lambda: {_CONTENT: content if _stamps(sources) == before else None},
+        )  # fmt: skip
+    return (counts if mapped else taken(counts, memory)), config
+
+
+def _same(own: Path, made_of: dict[str, Any], *, trusted: bool) -> Iterator[Path]:
+    """Yield folders of counts that are made of the same: a run's own, then those beside it.
+
+    Where the text cannot be looked at twice, only a run that is gone on with may trust its own.
+    """
+    beside = own.parent.resolve().parent
+    others = [] if made_of[_CONTENT] is None else [beside / store.COUNTS, *sorted(beside.glob(f"*/{store.COUNTS}"))]
+    for place in [own, *others]:
+        if made_of[_CONTENT] is None and not trusted:
+            continue
+        if not store.is_counts_folder(place) or store.has_checkpoint(place):
+            continue
+        try:
+            config = store.read_json(place / "config.json")
+        except InputError:  # damaged, or another run is just removing it
+            continue
+        same_versions = all(config.get("versions", {}).get(name) == versions()[name] for name in _VERSIONS)
+        if same_versions and all(name in config and config[name] == value for name, value in made_of.items()):
+            yield place
+
+
+_VERSIONS = ("wordforest", "python")  # which decide what a word is
+
+
+def _make_room(own: Path, resume: bool) -> None:
+    """Remove counts of another text or other settings, if a run has made them; a try to go on with stays."""
+    if store.is_counts_folder(own):
+        if _CONTENT not in store.read_json(own / "config.json"):
+            raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
+        shutil.rmtree(own)
+    elif not resume and store.has_checkpoint(own):
+        store.remove_checkpoint(own)
+
+
+def _stamps(sources: Iterable[str]) -> list[tuple[int, int] | None]:
+    """Return size and time of every file, to see whether it changes meanwhile."""
+    found = [os.stat(source) if Path(source).is_file() else None for source in sources]  # noqa: PTH116
+    return [stat and (stat.st_size, stat.st_mtime_ns) for stat in found]
+
+
+def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
+    """Refuse a setting that counts made earlier cannot follow; a default asks for nothing."""
+    for name, value in asdict(settings).items():
+        default = CountSettings.__dataclass_fields__[name].default
+        counted = config.get(name, default)
+        counted = tuple(counted) if isinstance(counted, list) else counted
+        if value not in (counted, default):
+            raise InputError(
+                f"{name} = {value}, but {folder} was counted with {name} = {counted}. "
+                "Count again, or leave the setting out."
+            )
