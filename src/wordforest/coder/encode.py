@@ -256,7 +256,7 @@ def encode(
 
 def as_rows(X: Any) -> Any:
     """Return X as the kernels want it: floats, dense, or CSR with sorted columns and no position stored twice."""
-    if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
+    if isinstance(X, kernels.OnDevice) or namespace_is_torch(X):
         return X
     if hasattr(X, "tocsr"):
         X = X.tocsr()

@@ -16,7 +16,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.encode import encode
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import DeviceRows, check_device, on_host
+from wordforest.coder.kernels import check_device, on_host
+from wordforest.coder.kernels.stream import place_rows
 from wordforest.coder.objective import objective, row_squares
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
@@ -194,7 +195,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self.device == "cpu":
             return X
         if hasattr(X, "tocsr"):
-            return DeviceRows.put(X, self.device)
+            return place_rows(X, self.device, len(self.forest_))
         import torch
 
         return torch.as_tensor(X, device=self.device)

@@ -32,6 +32,7 @@ from wordforest.coder.encode import (
 )
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
+from wordforest.devices import by_halves, memory_told
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads, one_blas_thread
 
@@ -135,16 +136,23 @@ def learn_online(
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
     X = as_rows(X)
-    if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
+    if isinstance(X, kernels.OnDevice) or namespace_is_torch(X):
         executor = Threads(1)  # the device has threads enough
     learner = _Learner(X, penalty, settings, weights, executor or Threads())
-    with one_blas_thread():
+    with one_blas_thread(), memory_told(f"{n_components} components", "Use fewer, or the device cpu."):
         learner.begin(start, n_components) if resume is None else learner.go_on(resume)
         for step in learner.steps():
             if on_step:
                 on_step(step, learner.state)
     state = learner.state
     return Learned(state.D, state.A, learner.gap, learner.converged, state.history, learner.revived, learner.notices)
+
+
+def _together(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Put the results for every second word of a block and for the others together."""
+    change = kernels.zeros((len(left[0]) + len(right[0]), left[0].shape[1]), left[0])
+    change[::2], change[1::2] = left[0], right[0]
+    return change, *(mine + other for mine, other in zip(left[1:], right[1:], strict=True))
 
 
 class _Learner:
@@ -254,6 +262,7 @@ class _Learner:
             self.uses += uses
         return changes
 
+    @by_halves(_together)
     def _code_block(self, rows: Array) -> tuple[Array, Array, float, Array]:
         """Give a block of words codes never worse than those they have; return the changes of A, AA, <XA, D>, uses."""
         A = self.state.A
@@ -268,13 +277,13 @@ class _Learner:
             better = word_objectives(more, XD[worse], self.gram, self.penalty) <= before[worse]
             new[worse] = kernels.namespace(new).where(better[:, None], more, old[worse])
             after[worse] = word_objectives(new[worse], XD[worse], self.gram, self.penalty)
-        A[rows] = new
-        self.penalties[rows] = self.penalty.per_word(new)
-        self.state.losses[rows] = after - self.penalties[rows] + self.squares[rows]
         weighted_new, weighted_old = self._weighted(new, rows), self._weighted(old, rows)
         change = weighted_new - weighted_old
-        AA = weighted_new.T @ new - weighted_old.T @ old
-        return change, AA, kernels.inner(change, XD), kernels.uses(weighted_new) - kernels.uses(weighted_old)
+        AA, cross = weighted_new.T @ new - weighted_old.T @ old, kernels.inner(change, XD)
+        penalties = self.penalty.per_word(new)
+        A[rows], self.penalties[rows] = new, penalties  # last: a block that memory was too small for begins again
+        self.state.losses[rows] = after - penalties + self.squares[rows]
+        return change, AA, cross, kernels.uses(weighted_new) - kernels.uses(weighted_old)
 
     def _blocks(self, rows: Array) -> list[Array]:
         """Deal rows out to blocks: such that codes stay in a core's cache, or that a device has enough to do."""
@@ -289,15 +298,16 @@ class _Learner:
         """Code all words to the end."""
         state = self.state
 
+        @by_halves(lambda left, right: (left[0] + right[0], max(left[1], right[1]), left[2] and right[2]))
         def solve(rows: Array) -> tuple[float, float, bool]:
             XD = kernels.times_dictionary(self.X, rows, state.D)
             codes = solve_exactly(
                 XD, self.squares[rows], self.gram, self.penalty, solver=self.settings.solver,
                 start=state.A[rows], tol=self.settings.exact_tol,
             )  # fmt: skip
-            state.A[rows] = codes.A
-            self.penalties[rows] = self.penalty.per_word(codes.A)
-            loss = word_objectives(codes.A, XD, self.gram, self.penalty) - self.penalties[rows] + self.squares[rows]
+            penalties = self.penalty.per_word(codes.A)
+            loss = word_objectives(codes.A, XD, self.gram, self.penalty) - penalties + self.squares[rows]
+            state.A[rows], self.penalties[rows] = codes.A, penalties
             return float(self._weighted(loss, rows).sum()), codes.gap, codes.converged
 
         blocks = self._blocks(kernels.placed(np.arange(self.n_words), self.squares))
@@ -337,7 +347,7 @@ class _Learner:
 
     def _row(self, word: int) -> Array:
         """Return a row of X as a dense vector, (C,)."""
-        if isinstance(self.X, kernels.DeviceRows):
+        if isinstance(self.X, kernels.OnDevice):
             return self.X.row(int(word))
         x = self.X[[word]]
         return (x.toarray() if hasattr(x, "toarray") else x)[0]

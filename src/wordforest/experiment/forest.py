@@ -20,6 +20,7 @@ from wordforest.association import Allocate
 from wordforest.coder import kernels
 from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
 from wordforest.coder.forest import Forest
+from wordforest.coder.kernels.stream import place_rows
 from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
 from wordforest.coder.penalties import with_lam
 from wordforest.coder.shape import in_order
@@ -136,7 +137,7 @@ def _online(
         report.say(f"lam = {lam:.4g}, chosen for about {settings.density:.0%} non-zeros")
     weights = (counts / counts.mean()) ** settings.word_power if settings.word_power else None
     learned = learn_online(
-        X if settings.device == "cpu" else kernels.DeviceRows.put(X, settings.device), penalty, len(forest),
+        X if settings.device == "cpu" else place_rows(X, settings.device, len(forest)), penalty, len(forest),
         OnlineSettings(
             epochs=settings.epochs or 1, tol=settings.tol or 0.0, seed=settings.seed,
             nonnegative=settings.nonnegative, revive=settings.init != "nested",

@@ -13,14 +13,15 @@ import numpy as np
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import arrays
 from wordforest.coder.kernels.arrays import inner, namespace, on_host, placed, uses, zeros
-from wordforest.coder.kernels.device import DeviceRows, check_device
+from wordforest.coder.kernels.device import DeviceRows, OnDevice
+from wordforest.devices import check_device
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
 
 __all__ = [
-    "DeviceRows", "add_times_codes", "check_device", "forest_max_norms", "forest_max_prox", "forest_norms",
-    "forest_prox", "inner", "namespace", "on_host", "placed", "times_dictionary", "uses", "zeros",
+    "DeviceRows", "OnDevice", "add_times_codes", "check_device", "forest_max_norms", "forest_max_prox",
+    "forest_norms", "forest_prox", "inner", "namespace", "on_host", "placed", "times_dictionary", "uses", "zeros",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.device import DeviceRows
+from wordforest.coder.kernels.device import OnDevice
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
@@ -79,12 +79,12 @@ def forest_max_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
 
 def times_dictionary(X: Array, rows: Array, D: Array) -> Array:
     """``X[rows] @ D``, shape (b, M)."""
-    return X.times(rows, D) if isinstance(X, DeviceRows) else X[rows] @ D
+    return X.times(rows, D) if isinstance(X, OnDevice) else X[rows] @ D
 
 
 def add_times_codes(X: Array, rows: Array, A: Array, contexts: tuple[int, int], out: Array) -> None:
     """Add ``X[rows].T @ A`` to the contexts from first to last of ``out``, shape (C, M)."""
-    if isinstance(X, DeviceRows):
+    if isinstance(X, OnDevice):
         X.add_transposed(rows, A, out)
         return
     first, last = contexts

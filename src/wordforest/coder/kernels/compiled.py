@@ -233,3 +233,26 @@ def _add_rows(weights: Array, chosen: Index, B: Array, out: Array) -> None:
         w, b = weights[k], B[chosen[k]]
         for m in range(M):
             out[m] += w * b[m]
+
+
+@kernel
+def entries_between(indices: Index, indptr: Index, rows: Index, first: int, last: int) -> tuple[Index, Index]:
+    """Return where the contexts first .. last - 1 begin and end in each of some rows, (b,) each; columns are sorted."""
+    begins, ends = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    for r in range(len(rows)):
+        start, end = indptr[rows[r]], indptr[rows[r] + 1]
+        begins[r] = start + np.searchsorted(indices[start:end], first)
+        ends[r] = start + np.searchsorted(indices[start:end], last)
+    return begins, ends
+
+
+@kernel
+def copy_entries(
+    data: Array, indices: Index, begins: Index, ends: Index, places: Index, out_data: Array, out_indices: Index
+) -> None:
+    """Copy ranges of entries to places of other arrays."""
+    for r in range(len(begins)):
+        place = places[r] - begins[r]
+        for k in range(begins[r], ends[r]):
+            out_data[place + k] = data[k]
+            out_indices[place + k] = indices[k]
