@@ -29,7 +29,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 _LARGEST_POWER = 2
-_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power", "device")
+_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power")
 _ENTRIES_ONLY = ("eta", "tau", "schedule", "sampling", "lazy")
 
 
@@ -154,6 +154,10 @@ class TrainSettings:
             self._refuse(_ONLINE_ONLY, "online")
             if self.lam == "auto" or self.dtype != "float32":
                 raise InputError("the learner entries needs a number for lam, and float32. Or use the learner online.")
+            if self.device == "cuda" and self.lazy > 1:
+                raise InputError(
+                    f"lazy = {self.lazy} saves time on the processor alone. Leave it, or device cuda, out."
+                )
             return
         self._refuse(("weights", "zeros", *_ENTRIES_ONLY), "entries")
 

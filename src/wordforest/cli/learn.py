@@ -123,7 +123,7 @@ def train(
         typer.Option(help="Stop when a pass gains less than this share. Default: 5e-3, entries 1e-3."),
     ] = None,
     dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where online learning computes.")] = "cpu",
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where learning computes.")] = "cpu",
     workers: Workers = None,
     memory: Memory = None,
     seed: Seed = 0,

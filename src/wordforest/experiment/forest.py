@@ -19,6 +19,7 @@ from wordforest import store
 from wordforest.association import Allocate
 from wordforest.coder import kernels
 from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
+from wordforest.coder.entries_device import learn_from_entries_on
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels.stream import place_rows
 from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
@@ -163,10 +164,14 @@ def _entries(
     *, executor: Threads, allocate: Allocate,
 ) -> tuple[Learned, Forest, dict[str, Any]]:  # fmt: skip
     weights = np.broadcast_to(np.float32(1), X.nnz) if settings.weights == "none" else None
-    learned = learn_from_entries(
+    learn = partial(learn_from_entries, allocate=allocate)
+    if settings.device != "cpu":
+        learn = partial(learn_from_entries_on, settings.device)
+    learned = learn(
         X, settings.penalty, len(settings.forest), settings.entries,
-        weights=weights, resume=begun, executor=executor, on_step=on_step, allocate=allocate,
+        weights=weights, resume=begun, executor=executor, on_step=on_step,
     )  # fmt: skip
+    learned = changed(learned, D=kernels.on_host(learned.D), A=kernels.on_host(learned.A))
     seen = learned.history[-1].words_seen
     report(Event("learn", seen, seen, "words"))
     return learned, settings.forest, {"eta": learned.eta}
