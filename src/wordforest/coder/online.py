@@ -21,6 +21,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.encode import (
+    DEVICE_VALUES,
     Gram,
     Solver,
     admm,
@@ -30,6 +31,7 @@ from wordforest.coder.encode import (
     split_blocks,
     word_objectives,
 )
+from wordforest.coder.kernels import Precision
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.devices import by_halves, memory_told
@@ -43,7 +45,6 @@ _SAMPLE = 61  # every so many entries tell how full the contexts are
 _MORE = 6  # times the iterations for words that a few iterations did not help
 _RISE = 1e-5  # share by which float32 sums may let the logged objective rise
 _SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
-_DEVICE_VALUES = 1 << 27  # numbers in a block of codes on a device: half a gigabyte in float32
 _REVIVALS = 5  # passes that may bring dead atoms back
 
 
@@ -108,6 +109,7 @@ class OnlineSettings:
     exact_tol: float | None = None  # relative duality gap of the last pass; None: by the type of X
     seed: int = 0
     nonnegative: bool = False  # atoms without negative values; codes are the penalty's business
+    precision: Precision = "float32"  # of the products that solvers repeat, on a card; the last pass is always float32
     revive: bool = True  # atoms that no word uses start anew; where a start has given them a meaning, better not
 
 
@@ -175,6 +177,7 @@ class _Learner:
                 f"row {bad[0]} of X holds NaN, infinity or values too large to square. Mend or scale the data."
             )
         self.on_host = isinstance(self.squares, np.ndarray)
+        kernels.check_precision(settings.precision, card=not self.on_host, single=X.dtype.itemsize == 4)
         self.weights = None
         if weights is not None:
             kind = X.dtype if self.on_host else str(X.dtype).removeprefix("torch.")
@@ -288,7 +291,7 @@ class _Learner:
     def _blocks(self, rows: Array) -> list[Array]:
         """Deal rows out to blocks: such that codes stay in a core's cache, or that a device has enough to do."""
         M = self.state.A.shape[1]
-        return split_blocks(rows, M) if self.on_host else split_blocks(rows, M, _DEVICE_VALUES)
+        return split_blocks(rows, M) if self.on_host else split_blocks(rows, M, DEVICE_VALUES)
 
     def _solve(self, XD: Array, start: Array | None, max_iter: int) -> Array:
         codes = self.settings.solver(XD, self.gram, self.penalty, start=start, tol=0.0, max_iter=max_iter)
@@ -302,7 +305,7 @@ class _Learner:
         def solve(rows: Array) -> tuple[float, float, bool]:
             XD = kernels.times_dictionary(self.X, rows, state.D)
             codes = solve_exactly(
-                XD, self.squares[rows], self.gram, self.penalty, solver=self.settings.solver,
+                XD, self.squares[rows], self.gram.exact, self.penalty, solver=self.settings.solver,
                 start=state.A[rows], tol=self.settings.exact_tol,
             )  # fmt: skip
             penalties = self.penalty.per_word(codes.A)
@@ -365,7 +368,7 @@ class _Learner:
         """Take the inner products of the dictionary with itself and with XA, over slices of contexts in their order."""
         D, XA = self.state.D, self.state.XA
         if not self.on_host:
-            self.gram, self.cross = Gram(D.T @ D), kernels.inner(XA, D)
+            self.gram, self.cross = Gram(D.T @ D, self.settings.precision), kernels.inner(XA, D)
             return
         n = -(-len(D) // 4096)
         parts = zip(np.array_split(D, n), np.array_split(XA, n), strict=True)

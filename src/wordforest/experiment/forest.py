@@ -141,7 +141,7 @@ def _online(
         X if settings.device == "cpu" else place_rows(X, settings.device, len(forest)), penalty, len(forest),
         OnlineSettings(
             epochs=settings.epochs or 1, tol=settings.tol or 0.0, seed=settings.seed,
-            nonnegative=settings.nonnegative, revive=settings.init != "nested",
+            nonnegative=settings.nonnegative, revive=settings.init != "nested", precision=settings.precision,
         ),
         start=start, weights=weights, resume=begun, executor=executor, on_step=on_step,
     )  # fmt: skip

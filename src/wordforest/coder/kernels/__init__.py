@@ -14,14 +14,16 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import arrays
 from wordforest.coder.kernels.arrays import inner, namespace, on_host, placed, uses, zeros
 from wordforest.coder.kernels.device import DeviceRows, OnDevice
+from wordforest.coder.kernels.precision import Precision, check_precision, product
 from wordforest.devices import check_device
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
 
 __all__ = [
-    "DeviceRows", "OnDevice", "add_times_codes", "check_device", "forest_max_norms", "forest_max_prox",
-    "forest_norms", "forest_prox", "inner", "namespace", "on_host", "placed", "times_dictionary", "uses", "zeros",
+    "DeviceRows", "OnDevice", "Precision", "add_times_codes", "check_device", "check_precision", "forest_max_norms",
+    "forest_max_prox", "forest_norms", "forest_prox", "inner", "namespace", "on_host", "placed", "product",
+    "times_dictionary", "uses", "zeros",
 ]  # fmt: skip
 
 
