@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import lru_cache, wraps
+from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 from wordforest.errors import InputError, MissingExtraError
@@ -25,6 +26,12 @@ def check_device(device: str, what: str = "the device cuda", extra: str = "gpu")
         raise MissingExtraError(what, extra) from None
     if not torch.cuda.is_available():
         raise InputError("device = 'cuda', but PyTorch sees no CUDA card. Use the device cpu.")
+
+
+@lru_cache(maxsize=1)
+def has_triton() -> bool:
+    """Say whether kernels of our own can be compiled for a card; without, PyTorch's operations take their place."""
+    return find_spec("triton") is not None
 
 
 def out_of_memory(error: BaseException) -> bool:

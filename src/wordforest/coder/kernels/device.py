@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from wordforest.devices import free_unused, out_of_memory
+from wordforest.devices import free_unused, has_triton, out_of_memory
 
 Tensor = Any
 
@@ -189,7 +188,7 @@ def _fuses(values: Tensor, B: Tensor) -> bool:
     """Whether our own kernel can take these: float32 on a CUDA card, with Triton at hand."""
     import torch
 
-    return bool(values.is_cuda and B.dtype == values.dtype == torch.float32 and find_spec("triton"))
+    return bool(values.is_cuda and B.dtype == values.dtype == torch.float32 and has_triton())
 
 
 def _numbers(n: int, like: Tensor) -> Tensor:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels.arrays import forest_prox
 from wordforest.coder.kernels.entries import Rule, Side
+from wordforest.devices import has_triton
 
 Tensor = Any
 
@@ -65,7 +65,7 @@ def visit_blocks(visits: Visits, words: Side, contexts: Side, shape: Shape, rule
 
     A visit is that of ``kernels/entries.py``.
     """
-    if words.vectors.is_cuda and find_spec("triton") and fits(shape):
+    if words.vectors.is_cuda and has_triton() and fits(shape):
         from wordforest.coder.kernels import fused_visits
 
         return fused_visits.visit_blocks(visits, words, contexts, shape, rule)
@@ -127,7 +127,7 @@ def _step(side: Side, rows: Tensor, errors: Tensor, others: Tensor) -> Tensor:
 
 def weighted_squares(pairs: tuple[Tensor, Tensor, Tensor, Tensor], zeros: float, A: Tensor, D: Tensor) -> float:
     """Return ``sum w (x - p)^2 - W p^2`` over pairs (word, context, x, w), float64, with p = d.a."""
-    if A.is_cuda and find_spec("triton"):
+    if A.is_cuda and has_triton():
         from wordforest.coder.kernels import fused_visits
 
         return fused_visits.weighted_squares(pairs, zeros, A, D)
