@@ -15,8 +15,9 @@ from wordforest.coder.entries import EntrySettings, EntryState, learn_from_entri
 from wordforest.coder.entries_device import learn_from_entries_on
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import entries, on_host, plain
+from wordforest.coder.kernels.counter import below, random_bits, uniform
 from wordforest.coder.kernels.entries import Rule, Side
-from wordforest.coder.kernels.visits import Visits, below, random_bits, uniform, visit_blocks, weighted_squares
+from wordforest.coder.kernels.visits import Visits, visit_blocks, weighted_squares
 from wordforest.coder.pairs import stored_pairs
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, Penalty
 from wordforest.coder.walk import shape_of

@@ -24,8 +24,9 @@ from wordforest.coder.entries import (
     OnPass,
 )
 from wordforest.coder.entries_objective import EntryObjective
+from wordforest.coder.kernels.counter import below, random_bits, uniform
 from wordforest.coder.kernels.entries import ENTRY, Side
-from wordforest.coder.kernels.visits import Visits, below, random_bits, uniform, visit_blocks, weighted_squares
+from wordforest.coder.kernels.visits import Visits, visit_blocks, weighted_squares
 from wordforest.coder.pairs import Pairs, stored_pairs
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.walk import shape_of

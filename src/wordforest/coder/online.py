@@ -32,6 +32,7 @@ from wordforest.coder.encode import (
     word_objectives,
 )
 from wordforest.coder.kernels import Precision
+from wordforest.coder.kernels.counter import random_columns
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.devices import by_halves, memory_told
@@ -193,7 +194,8 @@ class _Learner:
         """Start from a dictionary and codes of zeros."""
         D = start
         if D is None:
-            D = random_atoms(self.X.shape[1], n_components, self.settings.seed, nonnegative=self.settings.nonnegative)
+            shape, nonnegative = (self.X.shape[1], n_components), self.settings.nonnegative
+            D = random_columns(shape, self.settings.seed, nonnegative=nonnegative, like=self.squares)
         D = self._own(D)
         M = D.shape[1]
         A = kernels.zeros((self.n_words, M), D)
@@ -407,9 +409,7 @@ class _Learner:
 
 def random_atoms(n_contexts: int, n_components: int, seed: int, *, nonnegative: bool = False) -> Array:
     """Return D (C, M) with random directions of length one as columns, float32."""
-    D = np.random.default_rng(seed).standard_normal((n_contexts, n_components), dtype=np.float32)
-    D = abs(D) if nonnegative else D
-    return np.asarray(D / np.linalg.norm(D, axis=0))
+    return random_columns((n_contexts, n_components), seed, nonnegative=nonnegative)
 
 
 def context_ranges(X: Any) -> list[tuple[int, int]]:

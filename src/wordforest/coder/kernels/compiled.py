@@ -256,3 +256,26 @@ def copy_entries(
         for k in range(begins[r], ends[r]):
             out_data[place + k] = data[k]
             out_indices[place + k] = indices[k]
+
+
+@kernel
+def fill_random(key: np.uint64, first: int, nonnegative: bool, out: Array) -> Array:
+    """Write random whole numbers into rows of a matrix, ``first`` and on; return their squares by column, (M,), int64.
+
+    See ``counter.py``, where the same is written for tensors.
+    """
+    n_rows, M = out.shape
+    sums = np.zeros(M, dtype=np.int64)
+    for r in range(n_rows):
+        for m in range(M):
+            z = key + np.uint64((first + r) * M + m) * np.uint64(0x9E3779B97F4A7C15)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z = z ^ (z >> np.uint64(31))
+            low, part = np.uint64(0xFFFF), np.uint64(16)
+            four = (z & low) + ((z >> part) & low) + ((z >> (part + part)) & low) + (z >> (part + part + part))
+            value = np.int64(four) - np.int64(0x1FFFE)
+            value = abs(value) if nonnegative else value
+            sums[m] += value * value
+            out[r, m] = value
+    return sums

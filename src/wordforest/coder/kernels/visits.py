@@ -23,8 +23,6 @@ Tensor = Any
 _WIDEST = 2048  # numbers of a code, padded, that one program of the card holds
 _PAIRS = 1 << 18  # pairs whose products are taken at a time
 
-_GOLDEN, _MIX_1, _MIX_2 = (n - (1 << 64) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-
 
 @dataclass(frozen=True, eq=False)
 class Visits:
@@ -137,29 +135,3 @@ def weighted_squares(pairs: tuple[Tensor, Tensor, Tensor, Tensor], zeros: float,
         p = (A[v.long()].double() * D[c.long()].double()).sum(1)
         total += float((w * (x - p) ** 2 - zeros * p * p).sum())
     return total
-
-
-def random_bits(key: int, n: int, like: Tensor) -> Tensor:
-    """Return 64 random bits for each of n numbers, int64, the same on every device: splitmix64 of key and number."""
-    import torch
-
-    signed = ((key & 0xFFFFFFFFFFFFFFFF) ^ (1 << 63)) - (1 << 63)
-    z = torch.arange(n, device=like.device) * _GOLDEN + signed
-    z = (z ^ _shifted(z, 30)) * _MIX_1
-    z = (z ^ _shifted(z, 27)) * _MIX_2
-    return z ^ _shifted(z, 31)
-
-
-def _shifted(z: Tensor, by: int) -> Tensor:
-    """Return numbers shifted to the right as if they had no sign."""
-    return (z >> by) & ((1 << (64 - by)) - 1)
-
-
-def below(bits: Tensor, n: Tensor) -> Tensor:
-    """Return numbers from 0 to n - 1, n below 2^31, by the upper half of random bits."""
-    return (_shifted(bits, 32) * n) >> 32
-
-
-def uniform(bits: Tensor) -> Tensor:
-    """Return numbers in [0, 1), float32, by the lower half of random bits."""
-    return (bits & 0xFFFFFF).float() / (1 << 24)
