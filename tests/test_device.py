@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import DeviceRows, check_device, on_host
 from wordforest.coder.online import OnlineSettings, State, learn_online
 from wordforest.coder.penalties import ForestL2
-from wordforest.errors import InputError
+from wordforest.errors import InputError, MissingExtraError
 
 torch = pytest.importorskip("torch", reason="the device is PyTorch's")
 
@@ -106,6 +108,15 @@ def test_an_unknown_device_is_refused() -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
-def test_a_missing_card_is_told_in_one_line() -> None:
+def test_a_missing_card_is_told_in_one_line(corpus: Path) -> None:
     with pytest.raises(InputError, match="sees no CUDA card"):
         wf.ForestCoder(n_trees=1, device="cuda").fit(np.eye(20))
+    for settings in ({}, {"learner": "entries"}):
+        with pytest.raises(InputError, match="sees no CUDA card"):
+            wf.train(corpus, device="cuda", **settings)
+
+
+def test_a_missing_pytorch_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"wordforest\[gpu\]"):
+        check_device("cuda")

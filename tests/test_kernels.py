@@ -26,11 +26,26 @@ def as_torch(array: Any) -> Any:
     return torch.from_numpy(np.ascontiguousarray(array))
 
 
+def as_cuda(array: Any) -> Any:
+    return as_torch(array).cuda()
+
+
+def has_card() -> bool:
+    try:
+        import torch
+    except ImportError:
+        return False
+    return bool(torch.cuda.is_available())
+
+
+CARD = [pytest.mark.gpu, pytest.mark.skipif(not has_card(), reason="no CUDA card here")]
 WRITINGS = [
     pytest.param(kernels, as_numpy, id="compiled"),
     pytest.param(arrays, as_numpy, id="arrays-numpy"),
     pytest.param(arrays, as_torch, id="arrays-torch"),
     pytest.param(kernels, as_torch, id="dispatched-torch"),
+    pytest.param(arrays, as_cuda, id="arrays-card", marks=CARD),
+    pytest.param(kernels, as_cuda, id="dispatched-card", marks=CARD),
 ]
 DTYPES = [np.float64, np.float32]
 every_writing = pytest.mark.parametrize(("writing", "to"), WRITINGS)
@@ -39,7 +54,7 @@ every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
 def close(actual: Any, expected: np.ndarray, dtype: Any) -> None:
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
-    np.testing.assert_allclose(np.asarray(actual), expected, atol=TOLERANCE[dtype] * scale, rtol=0)
+    np.testing.assert_allclose(kernels.on_host(actual), expected, atol=TOLERANCE[dtype] * scale, rtol=0)
 
 
 def problem(dtype: Any, seed: int = 0) -> dict[str, Any]:

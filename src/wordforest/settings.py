@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from wordforest.coder.entries import EntrySettings, Sampling, Schedule
 from wordforest.coder.forest import Forest
+from wordforest.coder.kernels import Precision, check_precision
 from wordforest.coder.penalties import ForestL2, depth_weights
 from wordforest.coder.start import NestedStart, RowStart, Start
 from wordforest.counts.windows import WindowRules
@@ -29,7 +30,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 _LARGEST_POWER = 2
-_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power", "device")
+_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power", "precision")
 _ENTRIES_ONLY = ("eta", "tau", "schedule", "sampling", "lazy")
 
 
@@ -114,6 +115,7 @@ class TrainSettings:
     tol: float | None = None  # share of the objective that a pass must gain: 5e-3 online, 1e-3 over entries
     dtype: Literal["float32", "float64"] = "float32"
     device: Literal["cpu", "cuda"] = "cpu"
+    precision: Precision = "float32"  # of dense products on a card; the last pass is float32
     seed: int = 0
     learner: Literal["online", "entries"] = "online"
     weights: Literal["none", "abs"] | None = None  # of stored pairs: none online, abs over entries
@@ -134,6 +136,7 @@ class TrainSettings:
         AssociationSettings(self.measure, self.smoothing, self.shift)
         _one_of("dtype", self.dtype, ("float32", "float64"))
         _one_of("device", self.device, ("cpu", "cuda"))
+        check_precision(self.precision, card=self.device == "cuda", single=self.dtype == "float32")
         at_least("epochs", self.epochs or 0, 1)
         at_least("tol", self.tol or 0, 0)
         at_least("seed", self.seed, 0)
@@ -154,6 +157,10 @@ class TrainSettings:
             self._refuse(_ONLINE_ONLY, "online")
             if self.lam == "auto" or self.dtype != "float32":
                 raise InputError("the learner entries needs a number for lam, and float32. Or use the learner online.")
+            if self.device == "cuda" and self.lazy > 1:
+                raise InputError(
+                    f"lazy = {self.lazy} saves time on the processor alone. Leave it, or device cuda, out."
+                )
             return
         self._refuse(("weights", "zeros", *_ENTRIES_ONLY), "entries")
 

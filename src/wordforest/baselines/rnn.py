@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.baselines import rnn_network as network
+from wordforest.devices import check_device
 from wordforest.errors import InputError, MissingExtraError
 
 Array = NDArray[Any]
@@ -232,13 +233,10 @@ def _held_out_start(ids: Array) -> int:
 def _check_device(device: str, threads: int) -> None:
     """Refuse a device that is not there, and a number of threads that cannot be."""
     try:
-        import torch
+        import torch  # noqa: F401 the CPU's way needs it, too
     except ImportError as error:
         raise MissingExtraError("the baseline rnn", "baselines") from error
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"device = {device!r}, but it must be cpu or cuda.")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise InputError("device = 'cuda', but PyTorch sees no CUDA card. Use the device cpu.")
+    check_device(device, "the baseline rnn", "baselines")
     if threads < 1:
         raise InputError(f"threads = {threads}, but it must be at least 1.")
 

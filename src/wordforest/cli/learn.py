@@ -123,7 +123,11 @@ def train(
         typer.Option(help="Stop when a pass gains less than this share. Default: 5e-3, entries 1e-3."),
     ] = None,
     dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where online learning computes.")] = "cpu",
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where learning computes.")] = "cpu",
+    precision: Annotated[
+        Literal["float32", "tf32", "bfloat16"],
+        typer.Option(help="online, cuda: of the dense products; the last pass is float32."),
+    ] = "float32",
     workers: Workers = None,
     memory: Memory = None,
     seed: Seed = 0,
@@ -152,7 +156,7 @@ def train(
             tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
             smoothing=smoothing, shift=shift, epochs=epochs, dtype=dtype, device=device, seed=seed,
             learner=learner, weights=weights, zeros=zeros, eta=eta, tau=tau, schedule=schedule, sampling=sampling,
-            lazy=lazy, **{name: value for name, value in asked.items() if value is not None},
+            lazy=lazy, precision=precision, **{name: value for name, value in asked.items() if value is not None},
         )  # fmt: skip
 
 

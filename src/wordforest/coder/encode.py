@@ -14,9 +14,10 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.certificate import duality_gaps
-from wordforest.coder.kernels import namespace
+from wordforest.coder.kernels import Precision, namespace
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
+from wordforest.devices import by_halves, memory_told
 from wordforest.execution import Executor, Threads, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
@@ -25,6 +26,7 @@ EXACT_TOL = {4: 1e-6, 8: 1e-9}  # relative duality gap that "exact" means, by th
 EXACT_ITER = 1000
 _ROUND = 12  # iterations before the gaps are looked at first; then after half as many as were done
 BLOCK_VALUES = 1 << 17  # numbers in a block of codes: half a megabyte in float32
+DEVICE_VALUES = 1 << 27  # on a device, that it has enough to do: half a gigabyte in float32
 _SINGLE_ITER = 150  # iterations in float32 before the last words are finished in float64
 _RELAX = 1.7  # over-relaxation of ADMM; 1 is none, below 2 converges
 _FLATTEST = 1e-4  # eigenvalues of DD below this share of the largest do not lower rho further
@@ -45,9 +47,26 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """``DD = D'D`` (M, M) and what solvers derive from it once per dictionary."""
+    """``DD = D'D`` (M, M) and what solvers derive from it once per dictionary.
+
+    ``precision`` is that of the products with whole blocks of codes, which solvers repeat; all else is exact.
+    """
 
     DD: Array
+    precision: Precision = "float32"
+
+    @property
+    def exact(self) -> Gram:
+        """The same with products of the full precision."""
+        return self if self.precision == "float32" else Gram(self.DD)
+
+    def times(self, A: Array) -> Array:
+        """Return ``A DD``, (b, M)."""
+        return kernels.product(A, self.DD, self.precision)
+
+    def solve(self, B: Array) -> Array:
+        """Return ``B (2 DD + rho I)^-1``, (b, M)."""
+        return kernels.product(B, self.inverse, self.precision)
 
     @cached_property
     def _wide(self) -> Array:
@@ -120,7 +139,7 @@ def fista(
     Y = A  # (b, M), where the gradient is taken
     t = xp.ones_like(XD[:, :1])  # (b, 1), momentum of each word
     for n in range(1, max_iter + 1):
-        new = penalty.prox(Y - 2 * step * (Y @ gram.DD - XD), step)
+        new = penalty.prox(Y - 2 * step * (gram.times(Y) - XD), step)
         if _settled(new, Y, tol):
             return Codes(new, n, True)
         change = new - A
@@ -149,10 +168,10 @@ def admm(
     """
     xp = namespace(XD)
     Z = xp.zeros_like(XD) if start is None else start
-    U = xp.zeros_like(XD) if start is None else (2 / gram.rho) * (XD - Z @ gram.DD)  # (b, M)
+    U = xp.zeros_like(XD) if start is None else (2 / gram.rho) * (XD - gram.times(Z))  # (b, M)
     base = 2 * XD
     for n in range(1, max_iter + 1):
-        A = (base + gram.rho * (Z - U)) @ gram.inverse
+        A = gram.solve(base + gram.rho * (Z - U))
         target = _RELAX * A + (1 - _RELAX) * Z + U
         new = penalty.prox(target, 1 / gram.rho)
         U = target - new
@@ -233,30 +252,34 @@ def encode(
     """Code all rows of X (V, C), CSR or dense, with the dictionary D (C, M), in blocks that stay in cache.
 
     Every row is solved to a duality gap of ``tol * |x|^2`` (default 1e-6 in float32, 1e-9 in float64); the worst is
-    returned.
+    returned. Where X is a tensor or ``DeviceRows``, the codes are tensors there.
     """
     X = as_rows(X)
-    with one_blas_thread():
+    squares = row_squares(X)
+    on_host = isinstance(squares, np.ndarray)
+    D = D if on_host else kernels.placed(D, squares).to(X.dtype)
+    advice = "Use fewer components, or the device cpu."
+    with one_blas_thread(), memory_told(f"codes of {D.shape[1]} components", advice):
         gram = Gram(D.T @ D)
-        squares = row_squares(X)
-        A = np.zeros((X.shape[0], D.shape[1]), dtype=D.dtype)
+        A = kernels.zeros((X.shape[0], D.shape[1]), D)
 
-        def code(rows: Array) -> Codes:
+        @by_halves(lambda left, right: (max(left[0], right[0]), left[1] and right[1], max(left[2], right[2])))
+        def code(rows: Array) -> tuple[int, bool, float]:
             XD = kernels.times_dictionary(X, rows, D)
-            return solve_exactly(XD, squares[rows], gram, penalty, solver=solver, tol=tol, max_iter=max_iter)
-
-        blocks = split_blocks(np.arange(len(A)), D.shape[1])
-        parts = []
-        for rows, codes in zip(blocks, (executor or Threads()).map(code, blocks), strict=True):
+            codes = solve_exactly(XD, squares[rows], gram, penalty, solver=solver, tol=tol, max_iter=max_iter)
             A[rows] = codes.A
-            parts.append((codes.n_iter, codes.converged, codes.gap))
-    n_iter, converged, gap = zip(*parts, strict=True)
+            return codes.n_iter, codes.converged, codes.gap
+
+        rows = kernels.placed(np.arange(len(A)), squares)
+        blocks = split_blocks(rows, D.shape[1], BLOCK_VALUES if on_host else DEVICE_VALUES)
+        executor = (executor or Threads()) if on_host else Threads(1)
+        n_iter, converged, gap = zip(*executor.map(code, blocks), strict=True)
     return Codes(A, max(n_iter), all(converged), max(gap))
 
 
 def as_rows(X: Any) -> Any:
     """Return X as the kernels want it: floats, dense, or CSR with sorted columns and no position stored twice."""
-    if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
+    if isinstance(X, kernels.OnDevice) or namespace_is_torch(X):
         return X
     if hasattr(X, "tocsr"):
         X = X.tocsr()

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.entries_objective import EntryObjective
+from wordforest.coder.kernels import uses
 from wordforest.coder.kernels.entries import LANES, Rule, Side, visit
 from wordforest.coder.losses import gram, slices
 from wordforest.coder.online import Learned, Step
@@ -49,8 +50,8 @@ _FIRST_ETA = 0.02  # over the typical |x|: the first step size tried
 _RISE = 1.25  # times the objective before; more is divergence
 _HALVINGS = 60  # of the step size before learning gives up; a pass that diverges is soon left
 _WILD = 100  # times the largest value: residuals beyond are divergence
-_BOUND = 1e10  # of D and A; sums of cubes of what is larger are beyond float32
-_CAUTION = 2.0  # a round moves a row by at most 1 / this of what its curvature from unstored pairs allows
+BOUND = 1e10  # of D and A; sums of cubes of what is larger are beyond float32
+CAUTION = 2.0  # a round moves a row by at most 1 / this of what its curvature from unstored pairs allows
 _START = 0.01  # first products d.a, as a share of the values of X
 
 
@@ -91,14 +92,15 @@ class EntrySettings:
 class EntryState:
     """All that learning needs to go on from a pass to the same bits.
 
-    D (C, M), A (V, M), the step size, and the sums of squared gradients (V,), (C,) that AdaGrad keeps, else empty.
+    D (C, M), A (V, M), the step size, and the sums of squared gradients (V,), (C,) that AdaGrad keeps, else empty:
+    NumPy arrays, or tensors where learning is on a device.
     """
 
-    D: Array
-    A: Array
+    D: Any
+    A: Any
     eta: float
-    word_squares: Array
-    context_squares: Array
+    word_squares: Any
+    context_squares: Any
     history: list[Step] = field(default_factory=list)
 
 
@@ -134,16 +136,11 @@ def learn_from_entries(
     settings = settings or EntrySettings()
     pairs = stored_pairs(X, weights)
     with one_blas_thread():
-        learner = _Learner(pairs, (penalty, n_components), settings, executor or Threads(), allocate)
-        learner.begin() if resume is None else learner.go_on(resume)
-        learner.learn(on_step)
-    state = learner.state
-    return LearnedFromEntries(
-        state.D, state.A, float("nan"), learner.converged, state.history, 0, learner.notices, state.eta
-    )
+        learner = EntryLearner(pairs, (penalty, n_components), settings, executor or Threads(), allocate)
+        return learner.learned(resume, on_step)
 
 
-class _Learner:
+class EntryLearner:
     """Makes passes; ``state`` is where it stands."""
 
     state: EntryState
@@ -157,14 +154,27 @@ class _Learner:
         self.settings, self.executor = settings, executor
         self.size, largest = typical_and_largest(pairs)
         self.strata = cut(
-            pairs, settings.zeros, blocks=settings.blocks, proportional=settings.sampling == "proportional",
+            pairs, settings.zeros, blocks=self._blocks(len(pairs)), proportional=settings.sampling == "proportional",
             seed=settings.seed, executor=executor, allocate=allocate,
         )  # fmt: skip
         masses = self._per_word(self.strata.word_mass), self._per_context(self.strata.context_mass)
         charged = masses if settings.share == "visit" else (1.0, 1.0)
-        self.objective = EntryObjective(pairs, self.penalty, settings.tau, settings.zeros, charged, settings.seed)
+        self.objective = self._objective(pairs, charged)
         self.rule = Rule(settings.sampling == "uniform", settings.lazy, _WILD * largest)
         self.notices: list[str] = []
+
+    def _blocks(self, n_pairs: int) -> int:  # noqa: ARG002 a device looks at the pairs
+        """Return P, into how many blocks words and contexts are cut."""
+        return self.settings.blocks
+
+    def _objective(self, pairs: Pairs, charged: tuple[Any, Any]) -> EntryObjective:
+        settings = self.settings
+        return EntryObjective(pairs, self.penalty, settings.tau, settings.zeros, charged, settings.seed)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of a pass, each with its own step size and pull of the unstored pairs."""
+        return self.strata.P
 
     def _per_word(self, values: Array) -> Array:
         """Return numbers of the words as ordered in the blocks, in the order of X."""
@@ -174,7 +184,13 @@ class _Learner:
         return np.asarray(values[np.argsort(self.strata.contexts)])
 
     def begin(self) -> None:
-        """Start from random D and A; rows without entries are zero."""
+        """Start from random D and A, and find a step size if none is given."""
+        self.state = self._start()
+        if self.settings.eta is None:
+            self.state.eta = self._search()
+
+    def _start(self) -> EntryState:
+        """Return random D and A; rows without entries are zero."""
         M = self.n_components
         rng = np.random.default_rng((self.settings.seed, 1))
         scale = np.float32(np.sqrt(_START * self.size / np.sqrt(M)))
@@ -185,13 +201,20 @@ class _Learner:
         A = abs(A) if is_nonnegative(self.penalty) else A
         kept = self.settings.schedule == "adagrad"
         of_words, of_contexts = (np.ones(len(rows) if kept else 0, dtype=np.float32) for rows in (A, D))  # as GloVe
-        self.state = EntryState(D, A, self.settings.eta or 0.0, of_words, of_contexts)
-        if self.settings.eta is None:
-            self.state.eta = self._search()
+        return EntryState(D, A, self.settings.eta or 0.0, of_words, of_contexts)
 
     def go_on(self, state: EntryState) -> None:
         """Start from where an earlier learner stood."""
         self.state = replace(state, history=list(state.history))
+
+    def learned(self, resume: EntryState | None, on_step: OnPass | None) -> LearnedFromEntries:
+        """Learn from the beginning, or from a state, to the end."""
+        self.begin() if resume is None else self.go_on(resume)
+        self.learn(on_step)
+        state = self.state
+        return LearnedFromEntries(
+            state.D, state.A, float("nan"), self.converged, state.history, 0, self.notices, state.eta
+        )
 
     def learn(self, on_step: OnPass | None) -> None:
         """Make passes until the stopping rule is met."""
@@ -201,7 +224,7 @@ class _Learner:
             epoch, before = len(history) + 1, objective
             objective = self._pass_within_bounds(epoch, before)
             A = self.state.A
-            nonzeros = float(np.count_nonzero(A) / A.size)
+            nonzeros = float(uses(A).sum()) / (A.shape[0] * A.shape[1])
             history.append(Step(epoch, 1, epoch * len(A), objective, before - objective, nonzeros))
             if on_step:
                 on_step(history[-1], self.state)
@@ -219,7 +242,7 @@ class _Learner:
     def _pass_within_bounds(self, epoch: int, before: float) -> float:
         """Make a pass and return the objective; go back and halve the step size as long as it diverges."""
         for _ in range(_HALVINGS):
-            state, sane = self._rounds(epoch, self.state.eta, self.strata.P)
+            state, sane = self._rounds(epoch, self.state.eta, self.n_rounds)
             objective = self.objective(state.D, state.A, self.executor) if sane else np.inf
             if objective <= before * _RISE:
                 self.state = state
@@ -253,7 +276,7 @@ class _Learner:
 
     def _decay(self, epoch: int, number: int) -> float:
         """Return by what the steps of a round are smaller than the first ones."""
-        passes = max(epoch - 1, 0) + number / self.strata.P  # done so far
+        passes = max(epoch - 1, 0) + number / self.n_rounds  # done so far
         if self.settings.schedule == "linear":
             return 1 - passes / self.settings.epochs
         return 1 / (1 + passes) if self.settings.schedule == "inverse" else 1.0
@@ -285,7 +308,7 @@ class _Learner:
             rates[:, 0] = decay * eta
             return Side(rows, rates, np.empty((0, rows.shape[1]), dtype=np.float32), squares)
         curvature = 2 * W / self.strata.mean * largest * float(np.linalg.eigvalsh(other)[-1])  # of a round, (n,)
-        rates[:, 0] = decay * eta / (1 + _CAUTION * eta * curvature)  # decay outside, or the cut would eat it
+        rates[:, 0] = decay * eta / (1 + CAUTION * eta * curvature)  # decay outside, or the cut would eat it
         pull, gradient = np.empty_like(rows), other.astype(np.float32)
 
         def multiply(part: slice) -> None:
@@ -317,8 +340,8 @@ class _Learner:
 
     def _trial_size(self) -> tuple[int, int]:
         """Return rounds, and blocks of each, with about ``_TRIAL`` visits: at most a pass, at least a block."""
-        P = self.strata.P
-        visits = len(self.strata.entries) / P  # in a round
+        P = self.n_rounds
+        visits = int(self.strata.starts[-1]) / P  # in a round
         if self.settings.zeros > 0:  # the pull of unstored pairs answers from round to round
             return int(np.clip(np.ceil(_TRIAL / visits), min(_TRIAL_ROUNDS, P), P)), P
         return int(np.clip(np.ceil(_TRIAL / visits), 1, P)), int(np.clip(np.ceil(P * _TRIAL / visits), 1, P))
@@ -341,4 +364,4 @@ def _arranged(state: EntryState, words: Array, contexts: Array, columns: Array, 
 
 def _is_bounded(state: EntryState) -> bool:
     """Return whether D and A are numbers that float32 can work with."""
-    return all(max(rows.max(), -rows.min()) < _BOUND for rows in (state.D, state.A))  # false for NaN, too
+    return all(max(rows.max(), -rows.min()) < BOUND for rows in (state.D, state.A))  # false for NaN, too

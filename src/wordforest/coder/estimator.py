@@ -16,7 +16,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.encode import encode
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import DeviceRows, check_device, on_host
+from wordforest.coder.kernels import Precision, check_device, check_precision, on_host
+from wordforest.coder.kernels.stream import place_rows
 from wordforest.coder.objective import objective, row_squares
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
@@ -44,7 +45,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     codes at or above zero, ``nonnegative_dictionary`` the dictionary. ``init`` says where the dictionary begins:
     random, rows of X, nested clusters of rows, grown (nested clusters that also find the shape of the trees, with at
     most as many nodes), or a Start object. After a nested or grown start the trees that explain most rows come first.
-    ``device="cuda"`` fits on a graphics card; ``transform`` is the processor's.
+    ``device="cuda"`` fits and transforms on a graphics card, ``partial_fit`` is the processor's; ``precision`` tf32 or
+    bfloat16 takes the dense products of learning there with fewer digits, those of the last pass never.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``history_``, a list of steps;
     ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for this
@@ -65,6 +67,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         epochs: int = 100,
         tol: float = 5e-3,
         device: str = "cpu",
+        precision: Precision = "float32",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -79,6 +82,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.epochs = epochs
         self.tol = tol
         self.device = device
+        self.precision = precision
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -107,9 +111,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         settings = OnlineSettings(
             epochs=self.epochs, tol=self.tol, seed=self._seed(), nonnegative=self.nonnegative_dictionary,
-            revive=not isinstance(self._start(), NestedStart),
+            revive=not isinstance(self._start(), NestedStart), precision=self.precision,
         )  # fmt: skip
         check_device(self.device)
+        check_precision(self.precision, card=self.device == "cuda", single=X.dtype == np.float32)
         D = self._begin(X if weights is None or not weights.any() else X[weights > 0], settings.seed)
         learned = learn_online(
             self._placed(X), self._penalty(), len(self.forest_), settings,
@@ -149,12 +154,13 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Each row is certain to be within 1e-6 ``|x|^2`` of its best objective, in float64 within 1e-9.
         """
         check_is_fitted(self)
+        check_device(self.device)
         X = self._validated(X, reset=False)
         D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
-        codes = encode(X, D, self._penalty(), executor=self._executor())
+        codes = encode(self._placed(X), D, self._penalty(), executor=self._executor())
         if not codes.converged:
             warnings.warn(f"the worst relative gap is {codes.gap:.1e}", ConvergenceWarning, stacklevel=2)
-        return np.asarray(codes.A)
+        return np.asarray(on_host(codes.A))
 
     def inverse_transform(self, A: Any) -> Array:
         """Return what codes A (V, M) stand for, ``A D'``, shape (V, C)."""
@@ -194,7 +200,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self.device == "cpu":
             return X
         if hasattr(X, "tocsr"):
-            return DeviceRows.put(X, self.device)
+            return place_rows(X, self.device, len(self.forest_))
         import torch
 
         return torch.as_tensor(X, device=self.device)

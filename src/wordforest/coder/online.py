@@ -21,6 +21,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.encode import (
+    DEVICE_VALUES,
     Gram,
     Solver,
     admm,
@@ -30,8 +31,11 @@ from wordforest.coder.encode import (
     split_blocks,
     word_objectives,
 )
+from wordforest.coder.kernels import Precision
+from wordforest.coder.kernels.counter import random_columns
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
+from wordforest.devices import by_halves, memory_told
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads, one_blas_thread
 
@@ -42,7 +46,6 @@ _SAMPLE = 61  # every so many entries tell how full the contexts are
 _MORE = 6  # times the iterations for words that a few iterations did not help
 _RISE = 1e-5  # share by which float32 sums may let the logged objective rise
 _SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
-_DEVICE_VALUES = 1 << 27  # numbers in a block of codes on a device: half a gigabyte in float32
 _REVIVALS = 5  # passes that may bring dead atoms back
 
 
@@ -107,6 +110,7 @@ class OnlineSettings:
     exact_tol: float | None = None  # relative duality gap of the last pass; None: by the type of X
     seed: int = 0
     nonnegative: bool = False  # atoms without negative values; codes are the penalty's business
+    precision: Precision = "float32"  # of the products that solvers repeat, on a card; the last pass is always float32
     revive: bool = True  # atoms that no word uses start anew; where a start has given them a meaning, better not
 
 
@@ -135,16 +139,23 @@ def learn_online(
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
     X = as_rows(X)
-    if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
+    if isinstance(X, kernels.OnDevice) or namespace_is_torch(X):
         executor = Threads(1)  # the device has threads enough
     learner = _Learner(X, penalty, settings, weights, executor or Threads())
-    with one_blas_thread():
+    with one_blas_thread(), memory_told(f"{n_components} components", "Use fewer, or the device cpu."):
         learner.begin(start, n_components) if resume is None else learner.go_on(resume)
         for step in learner.steps():
             if on_step:
                 on_step(step, learner.state)
     state = learner.state
     return Learned(state.D, state.A, learner.gap, learner.converged, state.history, learner.revived, learner.notices)
+
+
+def _together(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Put the results for every second word of a block and for the others together."""
+    change = kernels.zeros((len(left[0]) + len(right[0]), left[0].shape[1]), left[0])
+    change[::2], change[1::2] = left[0], right[0]
+    return change, *(mine + other for mine, other in zip(left[1:], right[1:], strict=True))
 
 
 class _Learner:
@@ -167,6 +178,7 @@ class _Learner:
                 f"row {bad[0]} of X holds NaN, infinity or values too large to square. Mend or scale the data."
             )
         self.on_host = isinstance(self.squares, np.ndarray)
+        kernels.check_precision(settings.precision, card=not self.on_host, single=X.dtype.itemsize == 4)
         self.weights = None
         if weights is not None:
             kind = X.dtype if self.on_host else str(X.dtype).removeprefix("torch.")
@@ -182,7 +194,8 @@ class _Learner:
         """Start from a dictionary and codes of zeros."""
         D = start
         if D is None:
-            D = random_atoms(self.X.shape[1], n_components, self.settings.seed, nonnegative=self.settings.nonnegative)
+            shape, nonnegative = (self.X.shape[1], n_components), self.settings.nonnegative
+            D = random_columns(shape, self.settings.seed, nonnegative=nonnegative, like=self.squares)
         D = self._own(D)
         M = D.shape[1]
         A = kernels.zeros((self.n_words, M), D)
@@ -254,6 +267,7 @@ class _Learner:
             self.uses += uses
         return changes
 
+    @by_halves(_together)
     def _code_block(self, rows: Array) -> tuple[Array, Array, float, Array]:
         """Give a block of words codes never worse than those they have; return the changes of A, AA, <XA, D>, uses."""
         A = self.state.A
@@ -268,18 +282,18 @@ class _Learner:
             better = word_objectives(more, XD[worse], self.gram, self.penalty) <= before[worse]
             new[worse] = kernels.namespace(new).where(better[:, None], more, old[worse])
             after[worse] = word_objectives(new[worse], XD[worse], self.gram, self.penalty)
-        A[rows] = new
-        self.penalties[rows] = self.penalty.per_word(new)
-        self.state.losses[rows] = after - self.penalties[rows] + self.squares[rows]
         weighted_new, weighted_old = self._weighted(new, rows), self._weighted(old, rows)
         change = weighted_new - weighted_old
-        AA = weighted_new.T @ new - weighted_old.T @ old
-        return change, AA, kernels.inner(change, XD), kernels.uses(weighted_new) - kernels.uses(weighted_old)
+        AA, cross = weighted_new.T @ new - weighted_old.T @ old, kernels.inner(change, XD)
+        penalties = self.penalty.per_word(new)
+        A[rows], self.penalties[rows] = new, penalties  # last: a block that memory was too small for begins again
+        self.state.losses[rows] = after - penalties + self.squares[rows]
+        return change, AA, cross, kernels.uses(weighted_new) - kernels.uses(weighted_old)
 
     def _blocks(self, rows: Array) -> list[Array]:
         """Deal rows out to blocks: such that codes stay in a core's cache, or that a device has enough to do."""
         M = self.state.A.shape[1]
-        return split_blocks(rows, M) if self.on_host else split_blocks(rows, M, _DEVICE_VALUES)
+        return split_blocks(rows, M) if self.on_host else split_blocks(rows, M, DEVICE_VALUES)
 
     def _solve(self, XD: Array, start: Array | None, max_iter: int) -> Array:
         codes = self.settings.solver(XD, self.gram, self.penalty, start=start, tol=0.0, max_iter=max_iter)
@@ -289,15 +303,16 @@ class _Learner:
         """Code all words to the end."""
         state = self.state
 
+        @by_halves(lambda left, right: (left[0] + right[0], max(left[1], right[1]), left[2] and right[2]))
         def solve(rows: Array) -> tuple[float, float, bool]:
             XD = kernels.times_dictionary(self.X, rows, state.D)
             codes = solve_exactly(
-                XD, self.squares[rows], self.gram, self.penalty, solver=self.settings.solver,
+                XD, self.squares[rows], self.gram.exact, self.penalty, solver=self.settings.solver,
                 start=state.A[rows], tol=self.settings.exact_tol,
             )  # fmt: skip
-            state.A[rows] = codes.A
-            self.penalties[rows] = self.penalty.per_word(codes.A)
-            loss = word_objectives(codes.A, XD, self.gram, self.penalty) - self.penalties[rows] + self.squares[rows]
+            penalties = self.penalty.per_word(codes.A)
+            loss = word_objectives(codes.A, XD, self.gram, self.penalty) - penalties + self.squares[rows]
+            state.A[rows], self.penalties[rows] = codes.A, penalties
             return float(self._weighted(loss, rows).sum()), codes.gap, codes.converged
 
         blocks = self._blocks(kernels.placed(np.arange(self.n_words), self.squares))
@@ -337,7 +352,7 @@ class _Learner:
 
     def _row(self, word: int) -> Array:
         """Return a row of X as a dense vector, (C,)."""
-        if isinstance(self.X, kernels.DeviceRows):
+        if isinstance(self.X, kernels.OnDevice):
             return self.X.row(int(word))
         x = self.X[[word]]
         return (x.toarray() if hasattr(x, "toarray") else x)[0]
@@ -355,7 +370,7 @@ class _Learner:
         """Take the inner products of the dictionary with itself and with XA, over slices of contexts in their order."""
         D, XA = self.state.D, self.state.XA
         if not self.on_host:
-            self.gram, self.cross = Gram(D.T @ D), kernels.inner(XA, D)
+            self.gram, self.cross = Gram(D.T @ D, self.settings.precision), kernels.inner(XA, D)
             return
         n = -(-len(D) // 4096)
         parts = zip(np.array_split(D, n), np.array_split(XA, n), strict=True)
@@ -394,9 +409,7 @@ class _Learner:
 
 def random_atoms(n_contexts: int, n_components: int, seed: int, *, nonnegative: bool = False) -> Array:
     """Return D (C, M) with random directions of length one as columns, float32."""
-    D = np.random.default_rng(seed).standard_normal((n_contexts, n_components), dtype=np.float32)
-    D = abs(D) if nonnegative else D
-    return np.asarray(D / np.linalg.norm(D, axis=0))
+    return random_columns((n_contexts, n_components), seed, nonnegative=nonnegative)
 
 
 def context_ranges(X: Any) -> list[tuple[int, int]]:

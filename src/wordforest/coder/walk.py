@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels.entries import LANES, Tree
+from wordforest.coder.kernels.visits import Shape
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 from wordforest.errors import InputError
 
@@ -19,6 +20,12 @@ _LOWEST = np.float32(-3e38)  # times any threshold, below all codes
 
 def tree_of(penalty: Penalty, n_components: int) -> Tree:
     """Return a penalty as the visits see it."""
+    shape = shape_of(penalty, n_components)
+    return _walk(shape.forest, shape.weights.astype(np.float32), shape.nonnegative)
+
+
+def shape_of(penalty: Penalty, n_components: int) -> Shape:
+    """Return the forest of a penalty, that of an l1 one with single nodes, and the weights of the nodes."""
     if isinstance(penalty, ForestL2):
         forest = penalty.forest
         if len(forest) != n_components:
@@ -32,7 +39,7 @@ def tree_of(penalty: Penalty, n_components: int) -> Tree:
             f"the penalty is {type(penalty).__name__}, but learning from entries knows ForestL2, L1, NonNegativeL1 and "
             "NoPenalty. Use one of them, or learn_online."
         )
-    return _walk(forest, weights.astype(np.float32), is_nonnegative(penalty))
+    return Shape(forest, weights, is_nonnegative(penalty))
 
 
 def is_nonnegative(penalty: Penalty) -> bool:

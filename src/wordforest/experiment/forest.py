@@ -18,7 +18,9 @@ from wordforest import store
 from wordforest.association import Allocate
 from wordforest.coder import kernels
 from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
+from wordforest.coder.entries_device import learn_from_entries_on
 from wordforest.coder.forest import Forest
+from wordforest.coder.kernels.stream import place_rows
 from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
 from wordforest.coder.penalties import with_lam
 from wordforest.coder.shape import in_order
@@ -131,10 +133,10 @@ def _online(
         report.say(f"lam = {lam:.4g}, chosen for about {settings.density:.0%} non-zeros")
     weights = (counts / counts.mean()) ** settings.word_power if settings.word_power else None
     learned = learn_online(
-        X if settings.device == "cpu" else kernels.DeviceRows.put(X, settings.device), penalty, len(forest),
+        X if settings.device == "cpu" else place_rows(X, settings.device, len(forest)), penalty, len(forest),
         OnlineSettings(
             epochs=settings.epochs or 1, tol=settings.tol or 0.0, seed=settings.seed,
-            nonnegative=settings.nonnegative, revive=settings.init != "nested",
+            nonnegative=settings.nonnegative, revive=settings.init != "nested", precision=settings.precision,
         ),
         start=start, weights=weights, resume=begun, executor=executor, on_step=on_step,
     )  # fmt: skip
@@ -157,10 +159,14 @@ def _entries(
     *, executor: Threads, allocate: Allocate,
 ) -> tuple[Learned, Forest, dict[str, Any]]:  # fmt: skip
     weights = np.broadcast_to(np.float32(1), X.nnz) if settings.weights == "none" else None
-    learned = learn_from_entries(
+    learn = partial(learn_from_entries, allocate=allocate)
+    if settings.device != "cpu":
+        learn = partial(learn_from_entries_on, settings.device)
+    learned = learn(
         X, settings.penalty, len(settings.forest), settings.entries,
-        weights=weights, resume=begun, executor=executor, on_step=on_step, allocate=allocate,
+        weights=weights, resume=begun, executor=executor, on_step=on_step,
     )  # fmt: skip
+    learned = changed(learned, D=kernels.on_host(learned.D), A=kernels.on_host(learned.A))
     seen = learned.history[-1].words_seen
     report(Event("learn", seen, seen, "words"))
     return learned, settings.forest, {"eta": learned.eta}

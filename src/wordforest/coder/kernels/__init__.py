@@ -1,6 +1,7 @@
 """The narrow waist: the few operations with several writings. The array handed in picks the writing.
 
-NumPy arrays go to ``compiled`` (Numba), PyTorch tensors to ``arrays``; ``plain`` defines what both must return.
+NumPy arrays go to ``compiled`` (Numba), PyTorch tensors to ``arrays``, or on a card to the ``fused`` ones (Triton);
+``plain`` defines what all must return.
 No default, check, random number or log line sits below this line.
 """
 
@@ -13,21 +14,26 @@ import numpy as np
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import arrays
 from wordforest.coder.kernels.arrays import inner, namespace, on_host, placed, uses, zeros
-from wordforest.coder.kernels.device import DeviceRows, check_device
+from wordforest.coder.kernels.device import DeviceRows, OnDevice
+from wordforest.coder.kernels.precision import Precision, check_precision, product
+from wordforest.devices import check_device, has_triton
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
 
+_TREES = 4, 128  # nodes of the largest tree: fewer are not worth a kernel of their own, more do not fit into one
+
 __all__ = [
-    "DeviceRows", "add_times_codes", "check_device", "forest_max_norms", "forest_max_prox", "forest_norms",
-    "forest_prox", "inner", "namespace", "on_host", "placed", "times_dictionary", "uses", "zeros",
+    "DeviceRows", "OnDevice", "Precision", "add_times_codes", "check_device", "check_precision", "forest_max_norms",
+    "forest_max_prox", "forest_norms", "forest_prox", "inner", "namespace", "on_host", "placed", "product",
+    "times_dictionary", "uses", "zeros",
 ]  # fmt: skip
 
 
 def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
     """Return the prox of ``sum_i thresholds_i |a_group(i)|_2`` for every row of A, shape (V, M)."""
     if not isinstance(A, np.ndarray):
-        return arrays.forest_prox(A, forest, thresholds)
+        return _on_tensors(A, forest).forest_prox(A, forest, thresholds)
     from wordforest.coder.kernels import compiled
 
     A = np.ascontiguousarray(A)
@@ -39,7 +45,7 @@ def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
 def forest_norms(A: Array, forest: Forest, weights: PerNode = 1.0) -> Array:
     """Return ``sum_i w_i |a_v,group(i)|_2`` of every row, shape (V,), float64."""
     if not isinstance(A, np.ndarray):
-        return arrays.forest_norms(A, forest, weights)
+        return _on_tensors(A, forest).forest_norms(A, forest, weights)
     from wordforest.coder.kernels import compiled
 
     out = np.empty(len(A))
@@ -89,6 +95,16 @@ def add_times_codes(X: Any, rows: Array, A: Array, contexts: tuple[int, int], ou
     from wordforest.coder.kernels import compiled
 
     compiled.add_times_codes(X.data, X.indices, X.indptr, rows, A, contexts[0], contexts[1], out)
+
+
+def _on_tensors(A: Array, forest: Forest) -> Any:
+    """Return the module for tensors: the card's own kernels where they can be, else whole-array operations."""
+    largest = int((forest.end[forest.roots] - forest.roots).max())
+    if not (A.is_cuda and has_triton() and _TREES[0] <= largest <= _TREES[1]):
+        return arrays
+    from wordforest.coder.kernels import fused_prox
+
+    return fused_prox
 
 
 def _per_node(values: PerNode, forest: Forest, dtype: Any) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.device import DeviceRows
+from wordforest.coder.kernels.device import OnDevice
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
@@ -23,6 +23,8 @@ def namespace(array: Array) -> Any:
 def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
     """Prox of the l2 forest penalty for every row of A, shape (V, M), one level of the forest after the other.
 
+    Thresholds may also be those of every row, (V, M).
+
     Going up, the squared norm of a node's group is known from its children's, shrunk; going down, a node's factor is
     its own times its parent's.
     """
@@ -33,8 +35,8 @@ def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
     levels = _levels(forest, *_kind(A))
     for nodes, parents, sums in reversed(levels):
         size = xp.sqrt(energy[:, nodes])  # (V, nodes)
-        alive = size > t[nodes]
-        left = xp.where(alive, 1 - t[nodes] / xp.where(alive, size, 1.0), 0.0)
+        alive = size > t[..., nodes]
+        left = xp.where(alive, 1 - t[..., nodes] / xp.where(alive, size, 1.0), 0.0)
         factor[:, nodes] = left
         if parents is not None:
             energy[:, parents] += (size * left) ** 2 @ sums
@@ -79,12 +81,12 @@ def forest_max_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
 
 def times_dictionary(X: Array, rows: Array, D: Array) -> Array:
     """``X[rows] @ D``, shape (b, M)."""
-    return X.times(rows, D) if isinstance(X, DeviceRows) else X[rows] @ D
+    return X.times(rows, D) if isinstance(X, OnDevice) else X[rows] @ D
 
 
 def add_times_codes(X: Array, rows: Array, A: Array, contexts: tuple[int, int], out: Array) -> None:
     """Add ``X[rows].T @ A`` to the contexts from first to last of ``out``, shape (C, M)."""
-    if isinstance(X, DeviceRows):
+    if isinstance(X, OnDevice):
         X.add_transposed(rows, A, out)
         return
     first, last = contexts
@@ -164,12 +166,13 @@ def _as_like(values: Any, like: Array) -> Array:
 
 
 def _per_node(values: PerNode, like: Array) -> Array:
-    """One number per node, shape (M,), of the type and on the device of ``like``, shape (V, M)."""
+    """One number per node, (M,), or per row and node, (V, M), of the type and on the device of ``like``, (V, M)."""
     xp = namespace(like)
     dtype, device = _kind(like)
+    shape = like.shape if getattr(values, "ndim", 0) == 2 else like.shape[1:]
     if xp is np:
-        return np.broadcast_to(np.asarray(values, dtype=dtype), like.shape[1:])
-    return xp.as_tensor(values, dtype=dtype, device=device).expand(like.shape[1:])
+        return np.broadcast_to(np.asarray(values, dtype=dtype), shape)
+    return xp.as_tensor(values, dtype=dtype, device=device).expand(shape)
 
 
 def _falling(A: Array) -> Array:

@@ -233,3 +233,49 @@ def _add_rows(weights: Array, chosen: Index, B: Array, out: Array) -> None:
         w, b = weights[k], B[chosen[k]]
         for m in range(M):
             out[m] += w * b[m]
+
+
+@kernel
+def entries_between(indices: Index, indptr: Index, rows: Index, first: int, last: int) -> tuple[Index, Index]:
+    """Return where the contexts first .. last - 1 begin and end in each of some rows, (b,) each; columns are sorted."""
+    begins, ends = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    for r in range(len(rows)):
+        start, end = indptr[rows[r]], indptr[rows[r] + 1]
+        begins[r] = start + np.searchsorted(indices[start:end], first)
+        ends[r] = start + np.searchsorted(indices[start:end], last)
+    return begins, ends
+
+
+@kernel
+def copy_entries(
+    data: Array, indices: Index, begins: Index, ends: Index, places: Index, out_data: Array, out_indices: Index
+) -> None:
+    """Copy ranges of entries to places of other arrays."""
+    for r in range(len(begins)):
+        place = places[r] - begins[r]
+        for k in range(begins[r], ends[r]):
+            out_data[place + k] = data[k]
+            out_indices[place + k] = indices[k]
+
+
+@kernel
+def fill_random(key: np.uint64, first: int, nonnegative: bool, out: Array) -> Array:
+    """Write random whole numbers into rows of a matrix, ``first`` and on; return their squares by column, (M,), int64.
+
+    See ``counter.py``, where the same is written for tensors.
+    """
+    n_rows, M = out.shape
+    sums = np.zeros(M, dtype=np.int64)
+    for r in range(n_rows):
+        for m in range(M):
+            z = key + np.uint64((first + r) * M + m) * np.uint64(0x9E3779B97F4A7C15)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z = z ^ (z >> np.uint64(31))
+            low, part = np.uint64(0xFFFF), np.uint64(16)
+            four = (z & low) + ((z >> part) & low) + ((z >> (part + part)) & low) + (z >> (part + part + part))
+            value = np.int64(four) - np.int64(0x1FFFE)
+            value = abs(value) if nonnegative else value
+            sums[m] += value * value
+            out[r, m] = value
+    return sums

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from wordforest.errors import InputError, MissingExtraError
+from wordforest.devices import free_unused, has_triton, out_of_memory
 
 Tensor = Any
 
-
-def check_device(device: str) -> None:
-    """Refuse a device that is not there."""
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"device = {device!r}, but it must be cpu or cuda.")
-    if device == "cpu":
-        return
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("the device cuda", "gpu") from None
-    if not torch.cuda.is_available():
-        raise InputError("device = 'cuda', but PyTorch sees no CUDA card. Use the device cpu.")
+_SORTABLE = 1 << 31  # entries that a device can sort
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +50,54 @@ class DeviceCSR:
         kept = (places >= 0).nonzero()[:, 0]
         return DeviceCSR(torch.searchsorted(kept, self.starts), places[kept], self.values[kept])
 
+    def between(self, first: int, last: int) -> DeviceCSR:
+        """Return the rows from first to last."""
+        begin, end = int(self.starts[first]), int(self.starts[last])
+        return DeviceCSR(self.starts[first : last + 1] - begin, self.indices[begin:end], self.values[begin:end])
+
+    def transposed(self, n_columns: int) -> DeviceCSR:
+        """Return the same entries by columns; those of a column keep the order of the rows."""
+        import torch
+
+        columns, order = torch.sort(self.indices, stable=True)
+        starts = torch.searchsorted(columns, torch.arange(n_columns + 1, device=columns.device, dtype=columns.dtype))
+        rows = _numbers(len(self.starts) - 1, columns).to(columns.dtype)
+        rows = torch.repeat_interleave(rows, self.starts[1:] - self.starts[:-1], output_size=len(columns))
+        return DeviceCSR(starts, rows[order], self.values[order])
+
+
+class OnDevice:
+    """X (V, C) as learning on a device sees it, wherever its entries lie."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """V and C."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the values."""
+        raise NotImplementedError
+
+    def times(self, rows: Tensor, D: Tensor) -> Tensor:
+        """Return ``X[rows] @ D``, shape (b, M)."""
+        raise NotImplementedError
+
+    def add_transposed(self, rows: Tensor, A: Tensor, out: Tensor) -> None:
+        """Add ``X[rows].T @ A`` to ``out``, shape (C, M)."""
+        raise NotImplementedError
+
+    def squares(self) -> Tensor:
+        """Return ``|x_v|^2`` of every row, shape (V,), float64."""
+        raise NotImplementedError
+
+    def row(self, word: int) -> Tensor:
+        """Return a row as a dense vector, shape (C,)."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, eq=False)
-class DeviceRows:
+class DeviceRows(OnDevice):
     """X (V, C) on a device by rows, and by columns as well, so that both products add up in a fixed order."""
 
     rows: DeviceCSR
@@ -74,13 +106,8 @@ class DeviceRows:
     @classmethod
     def put(cls, X: Any, device: str) -> DeviceRows:
         """Return a SciPy CSR matrix on a device."""
-        import torch
-
-        def put(half: Any) -> DeviceCSR:
-            parts = (half.indptr.astype(np.int64), half.indices.astype(np.int32, copy=False), half.data)
-            return DeviceCSR(*(torch.as_tensor(part).to(device) for part in parts))
-
-        return cls(put(X), put(X.tocsc()))
+        rows = _put(X, device)
+        return cls(rows, rows.transposed(X.shape[1]) if X.nnz < _SORTABLE else _put(X.tocsc(), device))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -99,22 +126,26 @@ class DeviceRows:
 
     def times(self, rows: Tensor, D: Tensor) -> Tensor:
         """Return ``X[rows] @ D``, shape (b, M)."""
-        if _fuses(self.rows.values, D):
-            from wordforest.coder.kernels.fused import rows_times
-
-            return rows_times(rows, self.rows.parts, D)
-        return _product(self.rows if len(rows) == self.shape[0] else self.rows.take(rows), D)
+        return rows_times(self.rows, rows, D)
 
     def add_transposed(self, rows: Tensor, A: Tensor, out: Tensor) -> None:
         """Add ``X[rows].T @ A`` to ``out``, shape (C, M)."""
-        if _fuses(self.columns.values, A):
-            from wordforest.coder.kernels.fused import rows_times
+        self._add(rows, A, out, 0, len(out))
 
-            rows_times(_numbers(len(out), rows), self.columns.only(rows, self.shape[0]).parts, A, out=out)
+    def _add(self, rows: Tensor, A: Tensor, out: Tensor, first: int, last: int) -> None:
+        """Add to the contexts from first to last; if memory is short, to half of them at a time."""
+        whole = last - first == self.shape[1]
+        try:
+            columns = self.columns if whole else self.columns.between(first, last)
+            add_product(columns.only(rows, self.shape[0]), A, out[first:last])
             return
-        whole = A.new_zeros((self.shape[0], A.shape[1]))
-        whole[rows] = A
-        out += _product(self.columns, whole)
+        except RuntimeError as error:
+            if not out_of_memory(error) or last - first == 1:
+                raise
+        free_unused()
+        middle = (first + last) // 2
+        self._add(rows, A, out, first, middle)
+        self._add(rows, A, out, middle, last)
 
     def squares(self) -> Tensor:
         """Return ``|x_v|^2`` of every row, shape (V,), float64."""
@@ -131,11 +162,38 @@ class DeviceRows:
         return x
 
 
+def rows_times(csr: DeviceCSR, rows: Tensor, B: Tensor) -> Tensor:
+    """Return chosen rows of a sparse matrix times B, shape (b, M). A row's bits do not depend on the others."""
+    if _fuses(csr.values, B):
+        from wordforest.coder.kernels import fused
+
+        return fused.rows_times(rows, csr.parts, B)
+    return _product(csr if len(rows) == len(csr.starts) - 1 else csr.take(rows), B)
+
+
+def add_product(csr: DeviceCSR, B: Tensor, out: Tensor) -> None:
+    """Add a sparse matrix times B to ``out``."""
+    if _fuses(csr.values, B):
+        from wordforest.coder.kernels import fused
+
+        fused.rows_times(_numbers(len(out), B), csr.parts, B, out=out)
+        return
+    out += _product(csr, B)
+
+
+def _put(X: Any, device: str) -> DeviceCSR:
+    """Return the arrays of a SciPy CSR matrix, or of a CSC one, on a device."""
+    import torch
+
+    parts = (X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
+    return DeviceCSR(*(torch.as_tensor(part).to(device) for part in parts))
+
+
 def _fuses(values: Tensor, B: Tensor) -> bool:
     """Whether our own kernel can take these: float32 on a CUDA card, with Triton at hand."""
     import torch
 
-    return bool(values.is_cuda and B.dtype == values.dtype == torch.float32 and find_spec("triton"))
+    return bool(values.is_cuda and B.dtype == values.dtype == torch.float32 and has_triton())
 
 
 def _numbers(n: int, like: Tensor) -> Tensor:

@@ -25,12 +25,12 @@ ENTRY = np.dtype([("word", "i4"), ("context", "i4"), ("value", "f4"), ("keep", "
 
 
 class Side(NamedTuple):
-    """All words, or all contexts, as the visits see them."""
+    """All words, or all contexts, as the visits see them: NumPy arrays, or tensors for ``visits.py``."""
 
-    vectors: Array  # (n, M), A or D
-    rates: Array  # (n, 2): step size of the row, and its lam or tau
-    pull: Array  # (n, M), half the gradient of the unstored pairs for a visit of mass 1; (0, M) if they do not count
-    squares: Array  # (n,), sums of squared gradients; (0,) if steps do not depend on them
+    vectors: Any  # (n, M), A or D
+    rates: Any  # (n, 2): step size of the row, and its lam or tau
+    pull: Any  # (n, M), half the gradient of the unstored pairs for a visit of mass 1; (0, M) if they do not count
+    squares: Any  # (n,), sums of squared gradients; (0,) if steps do not depend on them
 
 
 class Tree(NamedTuple):

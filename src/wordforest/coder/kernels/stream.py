@@ -1,0 +1,296 @@
+"""X beyond the memory of a device: its rows stay with the processor, and blocks of them travel while others are used.
+
+Two buffers take turns: while the device multiplies with what came in the one, threads gather the next block of rows
+into pinned memory and a stream of its own copies it. Rows are cut for ``X[rows] @ D``, contexts for ``X[rows].T @ A``,
+so that no sum is ever cut: the bits are those of X on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.coder.kernels.device import DeviceCSR, DeviceRows, OnDevice, add_product, rows_times
+from wordforest.devices import free_unused, out_of_memory
+from wordforest.errors import InputError
+from wordforest.execution import Threads
+
+Tensor = Any
+Index = NDArray[np.int64]
+
+_SMALLEST = 1 << 16  # bytes of room below which blocks do not shrink
+_SORTING = 40  # bytes an entry that turning a block into columns takes beside it
+_BLOCK_VALUES = 1 << 27  # numbers in a block of codes, see online.py; a dozen arrays of them, some in float64
+_BLOCK_BYTES = 96
+
+
+def place_rows(X: Any, device: str, n_components: int, *, room: int | None = None) -> OnDevice:
+    """Return a SciPy CSR matrix X (V, C) for learning on a device: there if it fits, else streamed.
+
+    ``room`` is what X may take there, in bytes; if left out, what is free beside the rest of learning.
+    """
+    room = _free(device, X, n_components) if room is None else room
+    if X.nnz * _resident_bytes(X) <= room:
+        try:
+            return DeviceRows.put(X, device)
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+        free_unused()
+    return StreamedRows(X, device, room)
+
+
+def _resident_bytes(X: Any) -> int:
+    """Return what an entry takes on the device: by rows, by columns, and beside them to choose among columns."""
+    return 2 * (4 + int(X.dtype.itemsize)) + 16
+
+
+def _free(device: str, X: Any, M: int) -> int:
+    """Return the bytes that are free for X beside D, XA, A and blocks of codes; at least a quarter of all that is."""
+    import torch
+
+    if device == "cpu":
+        return int(np.iinfo(np.int64).max)
+    V, C = X.shape
+    free = int(torch.cuda.mem_get_info()[0])
+    taken = int(X.dtype.itemsize) * (6 * C + 2 * V) * M + _BLOCK_BYTES * min(V * M, _BLOCK_VALUES)
+    return max(free - int(taken), free // 4)
+
+
+class _Piece(NamedTuple):
+    """Entries of some rows: of which, from which place of each to which, and where they go in a buffer (b + 1,)."""
+
+    rows: Index
+    begins: Index
+    ends: Index
+    starts: Index
+    span: tuple[int, int]  # the rows chosen, or the contexts, that these entries are all of
+
+
+@dataclass(eq=False)
+class _Slot:
+    """A buffer on the processor, its copy on the device, and when each may be written again."""
+
+    here: tuple[Tensor, Tensor]
+    there: tuple[Tensor, Tensor]
+    copied: Any = None
+    used: Any = None
+
+
+class StreamedRows(OnDevice):
+    """X (V, C) in the processor's memory by rows alone; at most ``room`` bytes of the device hold blocks of it."""
+
+    def __init__(self, X: Any, device: str, room: int) -> None:
+        import torch
+
+        self.X, self.device = X, torch.device(device)
+        self.room = max(int(room), _SMALLEST)
+        self._indptr = X.indptr.astype(np.int64, copy=False)
+        self._threads = Threads()
+        self._slots: list[_Slot] = []
+        self._stream: Any = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
+        self._dtype = torch.as_tensor(X.data[:0]).dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """V and C."""
+        return int(self.X.shape[0]), int(self.X.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the values."""
+        return self._dtype
+
+    @property
+    def capacity(self) -> int:
+        """Entries of a block."""
+        item = int(self.X.dtype.itemsize)
+        return max(1, self.room // (2 * (4 + item) + _SORTING + 2 * item))
+
+    def times(self, rows: Tensor, D: Tensor) -> Tensor:
+        """Return ``X[rows] @ D``, shape (b, M)."""
+        out = D.new_empty((len(rows), D.shape[1]))
+        chosen = rows.cpu().numpy()
+
+        def use(block: DeviceCSR, span: tuple[int, int]) -> None:
+            out[span[0] : span[1]] = rows_times(block, _numbers(span[1] - span[0], rows), D)
+
+        self._go(lambda first: self._by_rows(chosen, first), use, len(chosen))
+        return out
+
+    def add_transposed(self, rows: Tensor, A: Tensor, out: Tensor) -> None:
+        """Add ``X[rows].T @ A`` to ``out``, shape (C, M)."""
+        chosen = rows.cpu().numpy()
+
+        def use(block: DeviceCSR, span: tuple[int, int]) -> None:
+            first, last = span
+            indices = block.indices - first
+            block = DeviceCSR(block.starts, indices, block.values).transposed(last - first)
+            add_product(block, A, out[first:last])
+
+        self._go(lambda first: self._by_contexts(chosen, first, self.shape[1]), use, self.shape[1])
+
+    def squares(self) -> Tensor:
+        """Return ``|x_v|^2`` of every row, shape (V,), float64."""
+        import torch
+
+        from wordforest.coder.objective import row_squares
+
+        return torch.as_tensor(row_squares(self.X)).to(self.device)
+
+    def row(self, word: int) -> Tensor:
+        """Return a row as a dense vector, shape (C,)."""
+        import torch
+
+        return torch.as_tensor(self.X[[word]].toarray()[0]).to(self.device)
+
+    def _go(
+        self, pieces: Callable[[int], Iterator[_Piece]], use: Callable[[DeviceCSR, tuple[int, int]], None], n: int
+    ) -> None:
+        """Use all pieces in turn; where the device's memory is short, go on from there with smaller ones."""
+        done = 0
+        while done < n:
+            try:
+                with closing(self._sent(pieces(done))) as sent:
+                    for block, span in sent:
+                        use(block, span)
+                        done = span[1]
+            except RuntimeError as error:
+                if not out_of_memory(error):
+                    raise
+                self._shrink(error)
+
+    def _shrink(self, error: RuntimeError) -> None:
+        """Halve the room, or give up."""
+        if self.room <= _SMALLEST:
+            raise InputError(
+                f"the card has too little memory for blocks of X of {self.room} bytes beside the dictionary and the "
+                "codes. Use fewer components, or the device cpu."
+            ) from error
+        self.room //= 2
+        self._slots = []
+        free_unused()
+
+    def _by_rows(self, rows: Index, first: int) -> Iterator[_Piece]:
+        """Cut rows, from the first on, into pieces of at most the capacity, but of one row at least."""
+        begins, ends = self._indptr[rows], self._indptr[rows + 1]
+        total = np.concatenate(([0], np.cumsum(ends - begins)))
+        while first < len(rows):
+            last = int(np.searchsorted(total, total[first] + self.capacity, "right")) - 1
+            last = max(last, first + 1)
+            part = slice(first, last)
+            starts = total[first : last + 1] - total[first]
+            yield _Piece(rows[part], begins[part], ends[part], starts, (first, last))
+            first = last
+
+    def _by_contexts(self, rows: Index, first: int, end: int) -> Iterator[_Piece]:
+        """Cut contexts from first to end into ranges whose entries in these rows are at most the capacity."""
+        from wordforest.coder.kernels import compiled
+
+        last = end
+        while first < end:
+            begins, ends = compiled.entries_between(self.X.indices, self._indptr, rows, first, last)
+            starts = np.concatenate(([0], np.cumsum(ends - begins)))
+            if starts[-1] > self.capacity and last - first > 1:
+                last = (first + last) // 2
+                continue
+            yield _Piece(rows, begins, ends, starts, (first, last))
+            first, last = last, min(end, last + 2 * (last - first))
+
+    def _sent(self, pieces: Iterator[_Piece]) -> Generator[tuple[DeviceCSR, tuple[int, int]], None, None]:
+        """Yield pieces on the device; the next one is gathered and sent while one is in use."""
+        with ThreadPoolExecutor(1) as ahead:
+            waiting = ahead.submit(self._send, next(pieces, None), 0)
+            number = 0
+            while (sent := waiting.result()) is not None:
+                slot, block, span = sent
+                number += 1
+                waiting = ahead.submit(self._send, next(pieces, None), number % 2)
+                self._await(slot.copied)
+                yield block, span
+                slot.used = self._mark()
+
+    def _send(self, piece: _Piece | None, number: int) -> tuple[_Slot, DeviceCSR, tuple[int, int]] | None:
+        """Gather a piece into a buffer and copy it to the device."""
+        import torch
+
+        if piece is None:
+            return None
+        n = int(piece.starts[-1])
+        slot = self._slot(number, n)
+        if slot.copied is not None:
+            slot.copied.synchronize()
+        self._gather(piece, slot)
+        with torch.cuda.stream(self._stream) if self._stream else nullcontext():
+            if slot.used is not None:
+                self._stream.wait_event(slot.used)
+            for here, there in zip(slot.here, slot.there, strict=True):
+                there[:n].copy_(here[:n], non_blocking=True)
+            starts = torch.as_tensor(piece.starts).to(self.device)
+            slot.copied = self._mark()
+        if starts.is_cuda:
+            starts.record_stream(torch.cuda.default_stream(self.device))
+        return slot, DeviceCSR(starts, slot.there[0][:n], slot.there[1][:n]), piece.span
+
+    def _slot(self, number: int, n: int) -> _Slot:
+        """Return one of the two buffers, made anew if it is too small for n entries."""
+        import torch
+
+        if not self._slots or any(len(slot.here[0]) < n for slot in self._slots):
+            if self._stream:
+                torch.cuda.synchronize(self.device)
+            self._slots = [self._new_slot(max(self.capacity, n)) for _ in range(2)]
+        return self._slots[number]
+
+    def _new_slot(self, n: int) -> _Slot:
+        import torch
+
+        kinds = (torch.int32, self._dtype)
+        here = [torch.empty(n, dtype=kind, pin_memory=self._stream is not None) for kind in kinds]
+        there = [torch.empty(n, dtype=kind, device=self.device) for kind in kinds]
+        return _Slot((here[0], here[1]), (there[0], there[1]))
+
+    def _gather(self, piece: _Piece, slot: _Slot) -> None:
+        """Copy the entries of a piece side by side, by all threads."""
+        from wordforest.coder.kernels import compiled
+
+        indices, values = (buffer.numpy() for buffer in slot.here)
+        cuts = np.searchsorted(piece.starts, np.linspace(0, piece.starts[-1], 4 * self._threads.n_workers + 1))
+        cuts[0], cuts[-1] = 0, len(piece.rows)
+
+        def copy(k: int) -> None:
+            part = slice(cuts[k], cuts[k + 1])
+            compiled.copy_entries(
+                self.X.data, self.X.indices, piece.begins[part], piece.ends[part], piece.starts[part], values, indices
+            )
+
+        list(self._threads.map(copy, range(len(cuts) - 1)))
+
+    def _mark(self) -> Any:
+        """Return an event at the end of what this thread's stream has to do; None on the processor."""
+        import torch
+
+        if self._stream is None:
+            return None
+        event = torch.cuda.Event()
+        event.record()
+        return event
+
+    def _await(self, event: Any) -> None:
+        """Let the stream of the products wait for an event."""
+        import torch
+
+        if event is not None:
+            torch.cuda.current_stream(self.device).wait_event(event)
+
+
+def _numbers(n: int, like: Tensor) -> Tensor:
+    import torch
+
+    return torch.arange(n, device=like.device)
