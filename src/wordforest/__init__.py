@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from wordforest.coder.entries import EntrySettings, learn_from_entries
     from wordforest.coder.estimator import ForestCoder
     from wordforest.coder.forest import Forest
+    from wordforest.coder.losses import Loss, weighing
     from wordforest.coder.objective import objective
     from wordforest.coder.online import OnlineSettings, learn_online
     from wordforest.coder.path import lam_for_density, lam_path
     from wordforest.coder.penalties import L1, ForestL2, ForestLInf, NonNegativeL1, NoPenalty, depth_weights
+    from wordforest.coder.spectral import SpectralStart
+    from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
     from wordforest.counts import Counts, count
     from wordforest.errors import ForestError, InputError
     from wordforest.evaluation import Comparison, Score, compare, evaluate, judge
@@ -35,8 +38,11 @@ _HOME = {
     "coder.estimator": ("ForestCoder",),
     "coder.forest": ("Forest",),
     "coder.objective": ("objective",),
+    "coder.losses": ("Loss", "weighing"),
     "coder.online": ("OnlineSettings", "learn_online"),
     "coder.path": ("lam_for_density", "lam_path"),
+    "coder.spectral": ("SpectralStart",),
+    "coder.weighted": ("WeightedSettings", "encode_weighted", "learn_weighted"),
     "coder.penalties": ("ForestL2", "ForestLInf", "L1", "NoPenalty", "NonNegativeL1", "depth_weights"),
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
@@ -61,14 +67,17 @@ __all__ = [
     "ForestLInf",
     "Gram",
     "InputError",
+    "Loss",
     "NoPenalty",
     "NonNegativeL1",
     "OnlineSettings",
     "Run",
     "Score",
+    "SpectralStart",
     "TextRules",
     "Vectors",
     "Vocabulary",
+    "WeightedSettings",
     "admm",
     "baseline",
     "compare",
@@ -77,6 +86,7 @@ __all__ = [
     "depth_weights",
     "encode",
     "encode_counts",
+    "encode_weighted",
     "evaluate",
     "fista",
     "judge",
@@ -85,6 +95,7 @@ __all__ = [
     "lam_path",
     "learn_from_entries",
     "learn_online",
+    "learn_weighted",
     "load_run",
     "objective",
     "pmi",
@@ -93,6 +104,7 @@ __all__ = [
     "save_run",
     "sppmi",
     "train",
+    "weighing",
     "write_vectors",
 ]  # fmt: skip
 

@@ -78,6 +78,26 @@ def sppmi(
     return _assembled(X.data[:n], indices, indptr, X.shape)
 
 
+def counts_at(X: sparse.csr_array, counts: Counts | sparse.csr_array) -> NDArray[Any]:
+    """Return the counts of the stored pairs of X, (nnz,), in the order of ``X.data`` and of its type.
+
+    X comes from these counts, so its pairs are some of theirs; both have sorted columns.
+    """
+    matrix = _positive(counts, share_pattern=True)
+    if X.nnz == matrix.nnz:
+        return np.asarray(matrix.data.astype(X.dtype))
+    found, C = np.empty(X.nnz, dtype=X.dtype), matrix.shape[1]
+    for rows, part in _parts(matrix):
+        own = slice(int(X.indptr[rows.start]), int(X.indptr[rows.stop]))
+        starts = np.arange(rows.stop - rows.start) * C
+        all_pairs, some = (
+            np.repeat(starts, np.diff(m.indptr[rows.start : rows.stop + 1])) + m.indices[place]
+            for m, place in ((matrix, part), (X, own))
+        )
+        found[own] = matrix.data[part][np.searchsorted(all_pairs, some)]
+    return found
+
+
 def _positive(counts: Counts | sparse.csr_array, share_pattern: bool) -> sparse.csr_array:
     """Return the counts as CSR with every pair once and nothing stored that is 0; index arrays may be the caller's."""
     matrix = counts.matrix if isinstance(counts, Counts) else counts

@@ -18,12 +18,14 @@ from wordforest import store
 from wordforest.coder.entries import EntryState
 from wordforest.coder.kernels import on_host
 from wordforest.coder.online import State, Step
+from wordforest.coder.weighted import WeightedState
 from wordforest.errors import InputError
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
 _TENSORS: dict[type, tuple[str, ...]] = {
     State: ("D", "A", "AA", "XA", "losses"),
     EntryState: ("D", "A", "eta", "word_squares", "context_squares"),
+    WeightedState: ("D", "A", "word_curvatures", "context_curvatures"),
 }
 _BYTES_PER_SECOND = 4e8  # a careful guess until a first checkpoint was written
 
@@ -39,7 +41,7 @@ class Checkpoint:
             return
         begin_or_go_on(folder, settings, resume=resume)
 
-    def learning(self, kind: type[State] | type[EntryState]) -> tuple[Any, list[dict[str, Any]]]:
+    def learning(self, kind: type[State] | type[EntryState] | type[WeightedState]) -> tuple[Any, list[dict[str, Any]]]:
         """Return where learning stood, a state of this kind, and its history, if an earlier try wrote it."""
         found = store.load_state(self._folder, _TENSORS[kind]) if self._folder else None
         if found is None:
@@ -51,7 +53,7 @@ class Checkpoint:
             parts["eta"] = float(parts["eta"][0])
         return kind(**parts, history=steps), history
 
-    def keep_learning(self, state: State | EntryState, history: list[dict[str, Any]]) -> None:
+    def keep_learning(self, state: State | EntryState | WeightedState, history: list[dict[str, Any]]) -> None:
         """Write where learning stands, if it went on for long since the last time."""
         tensors = {name: np.atleast_1d(on_host(getattr(state, name))) for name in _TENSORS[type(state)]}
         size = sum(tensor.nbytes for tensor in tensors.values())

@@ -9,7 +9,9 @@ from typing import Any, Literal
 from wordforest.coder.entries import EntrySettings, Sampling, Schedule
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import Precision, check_precision
+from wordforest.coder.losses import Loss, weighing
 from wordforest.coder.penalties import ForestL2, depth_weights
+from wordforest.coder.spectral import SpectralStart
 from wordforest.coder.start import NestedStart, RowStart, Start
 from wordforest.counts.windows import WindowRules
 from wordforest.errors import InputError
@@ -20,6 +22,7 @@ from wordforest.text.tokenizer import Tokenizer
 Measure = Literal["pmi", "ppmi", "sppmi"]
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "online": {"epochs": 100, "tol": 5e-3, "weights": "none", "zeros": 1.0},
+    "weighted": {"epochs": 30, "tol": 2e-3},
     "entries": {"epochs": 10, "tol": 1e-3, "weights": "abs", "zeros": 0.0},
 }
 PRESETS: dict[str, dict[str, Any]] = {
@@ -28,9 +31,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "measure": "ppmi", "n_trees": 20, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0), "nonnegative": True,
         "init": "nested", "word_power": 0.2,
     },
+    "best": {
+        "dynamic_window": True, "subsample": 1e-4, "mark_sides": True, "weights": "count:0.5", "zeros": 0.2,
+        "init": "spectral", "spectrum": 0.5, "unit": True,
+    },
 }  # fmt: skip
 _LARGEST_POWER = 2
-_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power", "precision")
+_ONLINE_ONLY = ("nonnegative", "init", "grow", "word_power", "precision", "spectrum")
+_PLAIN_ONLY = ("grow", "word_power", "precision")
 _ENTRIES_ONLY = ("eta", "tau", "schedule", "sampling", "lazy")
 
 
@@ -108,7 +116,8 @@ class TrainSettings:
     smoothing: float = 1.0
     shift: float = 0.0
     nonnegative: bool = False  # codes and dictionary
-    init: Literal["random", "rows", "nested"] = "random"  # where the dictionary begins
+    init: Literal["random", "rows", "nested", "spectral"] = "random"  # where the dictionary begins
+    spectrum: float = 0.5  # spectral: power of the singular values in the codes; 1 as in PCA, 0 all alike
     grow: bool = False  # nested: the shape of the trees is found, n_trees and the number of nodes are kept to
     word_power: float = 0.0  # a word counts like its frequency to this power
     epochs: int | None = None  # passes at most: 100 online, 10 over entries
@@ -118,8 +127,9 @@ class TrainSettings:
     precision: Precision = "float32"  # of dense products on a card; the last pass is float32
     seed: int = 0
     learner: Literal["online", "entries"] = "online"
-    weights: Literal["none", "abs"] | None = None  # of stored pairs: none online, abs over entries
+    weights: str | None = None  # of stored pairs: none, abs, count:P, glove:X,P; none online, abs over entries
     zeros: float | None = None  # weight of pairs that are not stored: 1 online, 0 over entries
+    unit: bool = False  # vectors are divided by their lengths at the end; zeros stay zeros
     # the rest is for entries alone
     eta: float | None = None  # step size; searched if left out
     tau: float = 0.01
@@ -129,7 +139,9 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         _one_of("learner", self.learner, ("online", "entries"))
-        for name, value in _DEFAULTS[self.learner].items():
+        plain = self.weights in (None, "none") and self.zeros in (None, 1)
+        kinds = (self.learner,) if plain or self.learner == "entries" else ("weighted", self.learner)
+        for name, value in (pair for kind in kinds for pair in _DEFAULTS[kind].items()):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
         self._check_learner()
@@ -143,7 +155,10 @@ class TrainSettings:
         at_least("word_power", self.word_power, 0)
         if self.word_power > _LARGEST_POWER:
             raise InputError(f"word_power = {self.word_power}, but above {_LARGEST_POWER} a few words would be all.")
-        _one_of("init", self.init, ("random", "rows", "nested"))
+        _one_of("init", self.init, ("random", "rows", "nested", "spectral"))
+        if self.init == "spectral" and self.nonnegative:
+            raise InputError("a spectral start has negative values. Use init random, rows or nested.")
+        _ = self.start
         if self.grow and self.init != "nested":
             raise InputError(f"grow needs nested clusters, but init = {self.init}. Use init nested, or a preset.")
         if not 0 < self.density < 1:
@@ -151,7 +166,8 @@ class TrainSettings:
         _ = self.penalty
 
     def _check_learner(self) -> None:
-        _one_of("weights", str(self.weights), ("none", "abs"))
+        weighing(str(self.weights))
+        Loss(zeros=self.zeros or 0.0)
         if self.learner == "entries":
             _ = self.entries
             self._refuse(_ONLINE_ONLY, "online")
@@ -162,7 +178,11 @@ class TrainSettings:
                     f"lazy = {self.lazy} saves time on the processor alone. Leave it, or device cuda, out."
                 )
             return
-        self._refuse(("weights", "zeros", *_ENTRIES_ONLY), "entries")
+        self._refuse(_ENTRIES_ONLY, "entries")
+        if self.is_weighted:
+            self._refuse(_PLAIN_ONLY, "online without --weights and --zeros")
+            if self.lam == "auto":
+                raise InputError("lam = auto is found for pairs that all count alike. Give a number beside weights.")
 
     def _refuse(self, names: tuple[str, ...], learner: str) -> None:
         """Refuse settings that another learner alone knows, unless they are as if left out."""
@@ -172,6 +192,11 @@ class TrainSettings:
                 raise InputError(
                     f"{name} = {getattr(self, name)} is for the learner {learner} alone. Use it, or leave {name} out."
                 )
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether pairs count differently in the learner online."""
+        return self.learner == "online" and (self.weights != "none" or self.zeros != 1)
 
     @property
     def entries(self) -> EntrySettings:
@@ -189,8 +214,16 @@ class TrainSettings:
     @property
     def start(self) -> Start | None:
         """What chooses the first dictionary; None is the learner's own random one."""
-        starts: dict[str, Start] = {"rows": RowStart(), "nested": NestedStart(grow=self.grow)}
+        starts: dict[str, Start] = {
+            "rows": RowStart(), "nested": NestedStart(grow=self.grow), "spectral": SpectralStart(self.spectrum),
+        }  # fmt: skip
         return starts.get(self.init)
+
+    @property
+    def begins_with(self) -> str:
+        """What the first dictionary is made of, in words."""
+        words = {"rows": "words", "nested": "clusters of words", "spectral": "the best factors without a penalty"}
+        return words.get(self.init, "random directions")
 
     @property
     def penalty(self) -> ForestL2:
@@ -215,8 +248,8 @@ def split_settings(settings: dict[str, Any]) -> tuple[CountSettings, TrainSettin
     """
     preset = settings.get("preset", "paper")
     _one_of("preset", preset, tuple(PRESETS))
-    if preset == "readable" and settings.get("learner") == "entries":
-        raise InputError("the preset readable needs the learner online. Leave the learner or the preset out.")
+    if preset != "paper" and settings.get("learner") == "entries":
+        raise InputError(f"the preset {preset} needs the learner online. Leave the learner or the preset out.")
     settings = {**PRESETS[preset], **{name: value for name, value in settings.items() if name != "preset"}}
     counting, training = CountSettings.__dataclass_fields__, TrainSettings.__dataclass_fields__
     check_known(settings, [*counting, *training])

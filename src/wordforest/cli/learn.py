@@ -48,8 +48,11 @@ def train(
     corpus: CorpusArg,
     out: OutOpt,
     preset: Annotated[
-        Literal["paper", "readable"],
-        typer.Option(help="paper; readable: few non-negative codes, trees that begin as nested clusters of words."),
+        Literal["paper", "best", "readable"],
+        typer.Option(
+            help="paper; best: pairs weighed by how often they were seen, for the best scores; readable: few "
+            "non-negative codes, trees that begin as nested clusters of words."
+        ),
     ] = "paper",
     trees: Annotated[
         int | None, typer.Option(help="Trees; M = 13 x trees with the default branching. Default: 4, readable 20.")
@@ -72,11 +75,21 @@ def train(
     window: Window = 5,
     min_count: MinCount = 10,
     max_vocab: MaxVocab = None,
-    dynamic_window: DynamicWindow = False,
-    subsample: Subsample = 0.0,
+    dynamic_window: Annotated[
+        bool | None,
+        typer.Option("--dynamic-window/--even-window", help="Pairs at distance d count like 1/d. Default of best."),
+    ] = None,
+    subsample: Annotated[
+        float | None, typer.Option(help="Threshold for dropping frequent words, as 1e-4. Default: 0, best 1e-4.")
+    ] = None,
     keep_words: KeepWords = None,
     max_contexts: MaxContexts = None,
-    mark_sides: MarkSides = False,
+    mark_sides: Annotated[
+        bool | None,
+        typer.Option(
+            "--mark-sides/--one-side", help="Left and right neighbours are contexts of their own. Default of best."
+        ),
+    ] = None,
     tokenizer: TokenizerOpt = "words",
     lowercase: Lowercase = True,
     numbers: Numbers = True,
@@ -92,8 +105,14 @@ def train(
         typer.Option("--nonnegative/--signed", help="Codes and dictionary at or above zero. Default of readable."),
     ] = None,
     init: Annotated[
-        Literal["random", "rows", "nested"] | None,
-        typer.Option(help="Start of the dictionary: random, words, nested clusters. Default: random, readable nested."),
+        Literal["random", "rows", "nested", "spectral"] | None,
+        typer.Option(
+            help="Start of the dictionary: random, words, nested clusters, rotated singular vectors. Default: random, "
+            "readable nested, best spectral."
+        ),
+    ] = None,
+    spectrum: Annotated[
+        float | None, typer.Option(help="spectral: power of the singular values in the codes, 0 to 1. Default: 0.5.")
     ] = None,
     word_power: Annotated[
         float | None, typer.Option(help="A word counts like its frequency to this power. Default: 0, readable 0.2.")
@@ -103,10 +122,17 @@ def train(
         typer.Option(help="online: dictionary learning over all pairs; entries: the paper's Algorithm 1."),
     ] = "online",
     weights: Annotated[
-        Literal["none", "abs"] | None, typer.Option(help="entries: weight of a stored pair, 1 or |x|. Default: abs.")
+        str | None,
+        typer.Option(
+            metavar="none|abs|count:P|glove:X,P",
+            help="Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P. Default: none, entries abs.",
+        ),
     ] = None,
     zeros: Annotated[
-        float | None, typer.Option(help="entries: weight of pairs that are not stored. Default: 0, as in the paper.")
+        float | None, typer.Option(help="Weight of pairs that are not stored. Default: 1, entries 0.")
+    ] = None,
+    unit: Annotated[
+        bool | None, typer.Option("--unit/--raw", help="Divide every vector by its length. Default of best.")
     ] = None,
     eta: Annotated[float | None, typer.Option(help="entries: step size. Default: searched.")] = None,
     tau: Annotated[float, typer.Option(help="entries: ridge on the dictionary.")] = 0.01,
@@ -144,19 +170,19 @@ def train(
 
     asked = {
         "n_trees": trees, "lam": lam if lam is None else _lam(lam), "measure": measure, "nonnegative": nonnegative,
-        "init": init, "word_power": word_power, "tol": tol,
+        "init": init, "word_power": word_power, "tol": tol, "weights": weights, "zeros": zeros, "spectrum": spectrum,
+        "unit": unit, "dynamic_window": dynamic_window, "subsample": subsample, "mark_sides": mark_sides,
         "depth_weights": depth_weights if depth_weights is None else _numbers("--depth-weights", depth_weights),
     }  # fmt: skip
     with reporter(quiet, json) as report:
         experiment.train(
             corpus, out=out, force=force, resume=resume, workers=workers, memory=as_bytes(memory), report=report,
             preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
-            min_count=min_count, max_vocab=max_vocab, dynamic_window=dynamic_window, subsample=subsample,
-            keep_words=_listed(keep_words), max_contexts=max_contexts, mark_sides=mark_sides,
+            min_count=min_count, max_vocab=max_vocab, keep_words=_listed(keep_words), max_contexts=max_contexts,
             tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
             smoothing=smoothing, shift=shift, epochs=epochs, dtype=dtype, device=device, seed=seed,
-            learner=learner, weights=weights, zeros=zeros, eta=eta, tau=tau, schedule=schedule, sampling=sampling,
-            lazy=lazy, precision=precision, **{name: value for name, value in asked.items() if value is not None},
+            learner=learner, eta=eta, tau=tau, schedule=schedule, sampling=sampling, lazy=lazy, precision=precision,
+            **{name: value for name, value in asked.items() if value is not None},
         )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,16 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.encode import encode
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import Precision, check_device, check_precision, on_host
+from wordforest.coder.kernels import DeviceRows, Precision, check_device, check_precision, on_host
 from wordforest.coder.kernels.stream import place_rows
+from wordforest.coder.losses import Loss
 from wordforest.coder.objective import objective, row_squares
-from wordforest.coder.online import OnlineSettings, learn_online
+from wordforest.coder.online import Learned, OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
 from wordforest.coder.shape import in_order
-from wordforest.coder.start import NestedStart, RandomStart, RowStart, Start
+from wordforest.coder.spectral import SpectralStart
+from wordforest.coder.start import Begun, NestedStart, RandomStart, RowStart, Start
+from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 from wordforest.execution import Threads, available_cores
 
@@ -33,20 +37,24 @@ _STARTS: dict[str, Start] = {
     "rows": RowStart(),
     "nested": NestedStart(drawn=True),
     "grown": NestedStart(drawn=True, grow=True),
+    "spectral": SpectralStart(),
 }
 
 
 class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Codes the rows of any matrix, sparse or dense, under the forest penalty.
 
-    Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over dictionaries with columns in the unit ball; there is no 1/2
-    before the loss. ``forest`` (a Forest or a list of parents) takes the place of ``n_trees`` and ``branching``;
-    ``depth_weights`` gives a weight of the penalty for each depth, the last going for all below; ``nonnegative`` keeps
-    codes at or above zero, ``nonnegative_dictionary`` the dictionary. ``init`` says where the dictionary begins:
-    random, rows of X, nested clusters of rows, grown (nested clusters that also find the shape of the trees, with at
-    most as many nodes), or a Start object. After a nested or grown start the trees that explain most rows come first.
-    ``device="cuda"`` fits and transforms on a graphics card, ``partial_fit`` is the processor's; ``precision`` tf32 or
-    bfloat16 takes the dense products of learning there with fewer digits, those of the last pass never.
+    Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over dictionaries with columns in the unit ball; there is no
+    1/2 before the loss. ``forest`` (a Forest or a list of parents) takes the place of ``n_trees`` and
+    ``branching``; ``depth_weights`` gives a weight of the penalty for each depth, the last going for all below;
+    ``nonnegative`` keeps codes at or above zero, ``nonnegative_dictionary`` the dictionary. ``init`` says where the
+    dictionary begins: random, rows of X, nested clusters of rows, grown (nested clusters that also find the shape
+    of the trees, with at most as many nodes), spectral (rotated singular vectors), or a Start object. ``weights``
+    says how much each stored pair of a sparse X counts: a sparse matrix with the pattern of X, an array in the
+    order of ``X.data``, or a function that takes X and returns either; ``zeros`` is the weight of all pairs that
+    are not stored. After a nested or grown start the trees that explain most rows come first. ``device="cuda"``
+    fits and transforms on a graphics card, ``partial_fit`` is the processor's; ``precision`` tf32 or bfloat16 takes
+    the dense products of learning there with fewer digits, those of the last pass never.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``history_``, a list of steps;
     ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for this
@@ -66,6 +74,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         init: str | Start = "random",
         epochs: int = 100,
         tol: float = 5e-3,
+        weights: Any = None,
+        zeros: float = 1.0,
         device: str = "cpu",
         precision: Precision = "float32",
         n_jobs: int | None = None,
@@ -81,6 +91,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.init = init
         self.epochs = epochs
         self.tol = tol
+        self.weights = weights
+        self.zeros = zeros
         self.device = device
         self.precision = precision
         self.n_jobs = n_jobs
@@ -109,17 +121,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Learn the dictionary and return the codes A (V, M)."""
         X = self._validated(X, reset=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        settings = OnlineSettings(
-            epochs=self.epochs, tol=self.tol, seed=self._seed(), nonnegative=self.nonnegative_dictionary,
-            revive=not isinstance(self._start(), NestedStart), precision=self.precision,
-        )  # fmt: skip
         check_device(self.device)
         check_precision(self.precision, card=self.device == "cuda", single=X.dtype == np.float32)
-        D = self._begin(X if weights is None or not weights.any() else X[weights > 0], settings.seed)
-        learned = learn_online(
-            self._placed(X), self._penalty(), len(self.forest_), settings,
-            start=D, weights=weights, executor=self._executor(),
-        )  # fmt: skip
+        loss = self._loss(X)
+        learned = self._learn(X, weights) if loss.is_plain else self._learn_weighted(X, loss, weights)
         for notice in learned.notices:
             warnings.warn(notice, ConvergenceWarning, stacklevel=2)
         A, D = self._in_order(on_host(learned.A), on_host(learned.D))
@@ -131,12 +136,37 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.__dict__.pop("_stats", None)
         return A
 
+    def _learn(self, X: Any, weights: Array | None) -> Learned:
+        settings = OnlineSettings(
+            epochs=self.epochs, tol=self.tol, seed=self._seed(), nonnegative=self.nonnegative_dictionary,
+            revive=not isinstance(self._start(), NestedStart), precision=self.precision,
+        )  # fmt: skip
+        D = self._begin(X if weights is None or not weights.any() else X[weights > 0], settings.seed).D
+        return learn_online(
+            self._placed(X), self._penalty(), len(self.forest_), settings,
+            start=D, weights=weights, executor=self._executor(),
+        )  # fmt: skip
+
+    def _learn_weighted(self, X: Any, loss: Loss, weights: Array | None) -> Learned:
+        if weights is not None:
+            raise InputError("rows and pairs have weights. Multiply the weights of a row's pairs by the row's instead.")
+        settings = WeightedSettings(
+            epochs=self.epochs, tol=self.tol, seed=self._seed(), nonnegative=self.nonnegative_dictionary
+        )
+        begun = self._begin(X, settings.seed, loss)
+        return learn_weighted(
+            self._placed(X, streamed=False), loss, self._penalty(), len(self.forest_), settings,
+            start=(begun.D, begun.A), executor=self._executor(),
+        )  # fmt: skip
+
     def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
         """Go on learning with more rows. What was learned before stays in sums of fixed size, not in rows."""
+        if not Loss(self.weights, self.zeros).is_plain:
+            raise InputError("under weights no sums of fixed size tell what was learned before. Use fit.")
         first = not hasattr(self, "components_")
         X = self._validated(X, reset=first)
         if first:
-            self.components_ = self._begin(X, self._seed()).T.astype(X.dtype)
+            self.components_ = self._begin(X, self._seed()).D.T.astype(X.dtype)
         D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
         codes = encode(X, D, self._penalty(), executor=self._executor())
         seen = CodeStats(codes.A.T @ codes.A, np.asarray(X.T @ codes.A))
@@ -157,6 +187,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_device(self.device)
         X = self._validated(X, reset=False)
         D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
+        loss = self._loss(X, fitting=False)
+        if not loss.is_plain:
+            placed = self._placed(X, streamed=False)
+            return np.asarray(on_host(encode_weighted(placed, loss, D, self._penalty(), executor=self._executor())))
         codes = encode(self._placed(X), D, self._penalty(), executor=self._executor())
         if not codes.converged:
             warnings.warn(f"the worst relative gap is {codes.gap:.1e}", ConvergenceWarning, stacklevel=2)
@@ -195,12 +229,12 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return Forest.complete(self.n_trees, self.branching)
         return self.forest if isinstance(self.forest, Forest) else Forest(self.forest)
 
-    def _placed(self, X: Any) -> Any:
-        """Return X where learning takes place."""
+    def _placed(self, X: Any, *, streamed: bool = True) -> Any:
+        """Return X where learning takes place; ``streamed`` if it may stay behind where it does not fit."""
         if self.device == "cpu":
             return X
         if hasattr(X, "tocsr"):
-            return place_rows(X, self.device, len(self.forest_))
+            return place_rows(X, self.device, len(self.forest_)) if streamed else DeviceRows.put(X, self.device)
         import torch
 
         return torch.as_tensor(X, device=self.device)
@@ -212,13 +246,29 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             raise InputError(f"init = {self.init!r}, but it must be one of {', '.join(_STARTS)}, or a Start object.")
         return _STARTS[self.init]
 
-    def _begin(self, X: Any, seed: int) -> Array:
-        """Return the first dictionary (C, M), and set the forest it is for."""
-        first = self._start()(
-            X, self._forest(), nonnegative=self.nonnegative_dictionary, seed=seed, executor=self._executor()
-        )
+    def _loss(self, X: Any, *, fitting: bool = True) -> Loss:
+        """Return the loss over the stored pairs of X."""
+        weights = self.weights
+        if callable(weights):
+            weights = weights(X)
+        elif weights is not None and not fitting:
+            raise InputError("these weights are of the pairs of fit. Give a function of X as weights to code new rows.")
+        if hasattr(weights, "tocsr"):
+            weights = weights.tocsr()
+            same = hasattr(X, "indptr") and weights.shape == X.shape and np.array_equal(weights.indptr, X.indptr)
+            if not (same and np.array_equal(weights.indices, X.indices)):
+                raise InputError("weights and X do not store the same pairs in the same order. Sort both, or rebuild.")
+            weights = weights.data
+        return Loss(weights, self.zeros)
+
+    def _begin(self, X: Any, seed: int, loss: Loss | None = None) -> Begun:
+        """Return where the dictionary begins, and set the forest it is for."""
+        start = self._start()
+        if loss is not None and isinstance(start, SpectralStart):
+            start = replace(start, loss=loss)
+        first = start(X, self._forest(), nonnegative=self.nonnegative_dictionary, seed=seed, executor=self._executor())
         self.forest_ = first.forest
-        return first.D
+        return first
 
     def _in_order(self, A: Array, D: Array) -> tuple[Array, Array]:
         """Put the strongest trees of a nested start first; take out nodes of a grown one that no row uses."""

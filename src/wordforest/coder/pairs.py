@@ -24,8 +24,8 @@ class Part(NamedTuple):
 
     words: Index  # (p,), int32
     contexts: Index  # (p,), int32
-    values: Array  # (p,), float32, x
-    weights: Array  # (p,), float32, w
+    values: Array  # (p,), x
+    weights: Array  # (p,), w
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,7 @@ class Pairs:
     indptr: Index  # (V + 1,)
     weights: Array | None  # (n,); None is |x|
     shape: tuple[int, int]
+    dtype: Any = np.float32  # of values and weights handed out
 
     def __len__(self) -> int:
         return int(self.indptr[-1])
@@ -66,8 +67,8 @@ class Pairs:
 
     def _part(self, words: Index, chosen: slice | Index) -> Part:
         with np.errstate(over="ignore"):  # what is too large becomes infinite, which is looked for
-            values = np.array(self.data[chosen], dtype=np.float32)
-            weights = abs(values) if self.weights is None else np.array(self.weights[chosen], dtype=np.float32)
+            values = np.array(self.data[chosen], dtype=self.dtype)
+            weights = abs(values) if self.weights is None else np.array(self.weights[chosen], dtype=self.dtype)
         return Part(words, np.array(self.indices[chosen], dtype=np.int32), values, weights)
 
 

@@ -6,6 +6,7 @@ whose few first directions are as strong as the data's do worse than codes with 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.forest import Forest
 from wordforest.coder.losses import Loss
-from wordforest.coder.online import OnlineSettings, learn_online
+from wordforest.coder.online import OnlineSettings, Step, learn_online
 from wordforest.coder.penalties import NoPenalty
 from wordforest.coder.start import Begun
 from wordforest.coder.weighted import WeightedSettings, learn_weighted
@@ -38,8 +39,9 @@ class SpectralStart:
 
     power: float = 0.5
     loss: Loss = field(default_factory=Loss)
-    passes: int = 6
-    steps: int = 8  # of each half of a pass
+    passes: int = 4
+    steps: int = 6  # of each half of a pass
+    on_step: Callable[[Step], None] | None = None  # called after every step of learning the factors
 
     def __post_init__(self) -> None:
         if not 0 <= self.power <= 1:
@@ -51,17 +53,27 @@ class SpectralStart:
         """Return a dictionary and codes for the rows of X (V, C)."""
         if nonnegative:
             raise InputError("a spectral start has negative values. Use the start random, rows or nested.")
-        found = learn_online(X, NoPenalty(), len(forest), OnlineSettings(seed=seed, exact_tol=1e-3), executor=executor)
+        found = learn_online(
+            X, NoPenalty(), len(forest), OnlineSettings(seed=seed, exact_tol=1e-3), executor=executor,
+            on_step=lambda step, _: self._tell(step),
+        )  # fmt: skip
         A, D = found.A, found.D
         if not self.loss.is_plain:
             settings = WeightedSettings(
                 epochs=self.passes, tol=5e-3, code_iter=self.steps, dictionary_iter=self.steps, exact_iter=1, tau=0.0
             )
             A, D = with_spectrum(A, D, _BALANCED)
-            weighted = learn_weighted(X, self.loss, NoPenalty(), len(forest), settings, start=(D, A), executor=executor)
+            weighted = learn_weighted(
+                X, self.loss, NoPenalty(), len(forest), settings, start=(D, A), executor=executor,
+                on_step=lambda step, _: self._tell(step),
+            )  # fmt: skip
             A, D = weighted.A, weighted.D
         A, D = with_spectrum(A, D, self.power, np.random.default_rng((seed, 4)))
         return Begun(D, forest, A)
+
+    def _tell(self, step: Step) -> None:
+        if self.on_step:
+            self.on_step(step)
 
 
 def with_spectrum(A: Array, D: Array, power: float, rng: np.random.Generator | None = None) -> tuple[Array, Array]:

@@ -38,9 +38,9 @@ class WeightedSettings:
 
     epochs: int = 30
     tol: float = 2e-3  # stop when a pass lowers the objective by less than this share
-    code_iter: int = 8  # steps on the words in a pass
-    dictionary_iter: int = 4  # steps on the dictionary in a pass
-    exact_iter: int = 60  # steps at most on the words in the last pass
+    code_iter: int = 6  # steps on the words in a pass
+    dictionary_iter: int = 3  # steps on the dictionary in a pass
+    exact_iter: int = 40  # steps at most on the words in the last pass
     exact_tol: float = 1e-3  # the last pass ends when no word of a block moves by more than this share of its length
     tau: float | None = None
     seed: int = 0
@@ -179,7 +179,7 @@ class _Learner:
         if not self.on_host:
             return total + float(self.words.true_loss(state.D, state.A))
         weights = np.broadcast_to(np.float32(1), self.X.nnz) if self.loss.weights is None else self.loss.weights
-        pairs = Pairs(self.X.data, self.X.indices, self.X.indptr, weights, self.X.shape)
+        pairs = Pairs(self.X.data, self.X.indices, self.X.indptr, weights, self.X.shape, self.X.dtype)
         return total + weighted_loss(pairs, zeros, state.D, state.A, self.executor)
 
     def code(self, n_iter: int, tol: float = 0.0) -> None:

@@ -13,12 +13,16 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.coder.encode import encode
+from wordforest.coder.losses import Loss
 from wordforest.coder.penalties import L1, NonNegativeL1, Penalty
+from wordforest.coder.weighted import encode_weighted
 from wordforest.counts import Counts
 from wordforest.counts.windows import narrow
 from wordforest.errors import InputError
+from wordforest.execution import Threads
 from wordforest.experiment.counting import associate, load_counts, threads, versions
-from wordforest.experiment.output import as_codes, output, replace
+from wordforest.experiment.output import as_codes, output, replace, unit_rows
+from wordforest.experiment.weighted import pair_weights
 from wordforest.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings, TrainSettings
 from wordforest.store import Run
@@ -59,22 +63,35 @@ def encode_counts(
         dtype = str(learned.config.get("dtype", "float32"))
         X = associate(matched, **_of(AssociationSettings, learned.config))
         X.data = X.data.astype(dtype, copy=False)
-        assert learned.dictionary is not None  # noqa: S101 or there would be no penalty
-        codes = encode(X, learned.dictionary.astype(dtype), penalty, executor=executor)
+        A, gap = _codes(X, learned, matched, penalty, executor)
         V = len(new.vocabulary)
         report(Event("encode", V, V, "words"))
         counted = {name: config.get(name) for name in (*asdict(CountSettings()), "corpus", "fingerprint")}
         full = {
-            **learned.config, **counted, "gap": codes.gap, "dictionary_of": str(run),
+            **learned.config, **counted, "gap": gap, "dictionary_of": str(run),
             "dictionary_fingerprint": learned.config.get("fingerprint"), "versions": versions(),
         }  # fmt: skip
-        A = as_codes(codes.A.astype(np.float32, copy=False))
-        encoded = Run(new.vocabulary.words, new.vocabulary.counts, A, None, learned.forest, full)
+        A = A.astype(np.float32, copy=False)
+        codes = as_codes(unit_rows(A) if learned.config.get("unit") else A)
+        encoded = Run(new.vocabulary.words, new.vocabulary.counts, codes, None, learned.forest, full)
         if folder:
             replace(folder, force)
             store.save_run(folder, encoded)
             report.say(f"wrote {folder}: {V} words, {len(learned.forest)} dimensions")
     return encoded
+
+
+def _codes(
+    X: sparse.csr_array, run: Run, counts: Counts, penalty: Penalty, executor: Threads
+) -> tuple[NDArray[Any], float]:
+    """Return the codes of the rows of X under the loss of a run, and their gap, NaN where pairs have weights."""
+    assert run.dictionary is not None  # noqa: S101 or there would be no penalty
+    D, kind, zeros = run.dictionary.astype(X.dtype), run.config.get("weights", "none"), run.config.get("zeros", 1.0)
+    if run.config["learner"] != "online" or (kind == "none" and zeros == 1):
+        codes = encode(X, D, penalty, executor=executor)
+        return np.asarray(codes.A), codes.gap
+    loss = Loss(pair_weights(X, counts, kind, run.config), zeros)
+    return np.asarray(encode_weighted(X, loss, D, penalty, executor=executor)), float("nan")
 
 
 def match_contexts(new: Counts, run: Run) -> tuple[Counts, int]:

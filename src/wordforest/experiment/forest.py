@@ -24,16 +24,19 @@ from wordforest.coder.kernels.stream import place_rows
 from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
 from wordforest.coder.penalties import with_lam
 from wordforest.coder.shape import in_order
+from wordforest.coder.spectral import SpectralStart
 from wordforest.coder.tune import lam_for_training
+from wordforest.coder.weighted import WeightedState
 from wordforest.counts import Counts
 from wordforest.execution import Threads
 from wordforest.experiment.counting import Corpus, associate, names_of, threads, versions
-from wordforest.experiment.output import as_codes, learning, output, replace
+from wordforest.experiment.output import as_codes, learning, output, replace, starting, unit_rows
 from wordforest.experiment.reuse import counts_of
+from wordforest.experiment.weighted import learn_with_weights, pair_weights
 from wordforest.place import three_quarters
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, history_row
-from wordforest.settings import TrainSettings, split_settings
+from wordforest.settings import PRESETS, CountSettings, TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary
 
@@ -73,9 +76,11 @@ def train(
         counts, count_config = counts_of(
             names, count_settings, executor, folder, report, memory=memory, resume=resume, mapped=by_entries
         )
+        _warn_of_counts(settings, names, count_config, report)
         vocabulary, X = counts.vocabulary, _association(counts, train_settings, allocate)
+        weights = pair_weights(X, counts, str(train_settings.weights), count_config)
         del counts  # X takes their place in memory
-        learn = partial(_entries, allocate=allocate) if by_entries else partial(_online, counts=vocabulary.counts)
+        learn = _learner(train_settings, weights, vocabulary, allocate)
         run = _learn(X, vocabulary, train_settings, count_config, partial(learn, executor=executor), report, checkpoint)
         if folder:
             replace(folder, force or resume)
@@ -89,6 +94,36 @@ def _association(counts: Counts, settings: TrainSettings, allocate: Allocate) ->
     return associate(counts, settings.measure, settings.smoothing, settings.shift, allocate)
 
 
+def _learner(
+    settings: TrainSettings, weights: Any, vocabulary: Vocabulary, allocate: Allocate
+) -> Callable[..., tuple[Learned, Forest, dict[str, Any]]]:
+    """Return the learner that the settings ask for."""
+    if settings.learner == "entries":
+        return partial(_entries, allocate=allocate, weights=weights)
+    return (
+        partial(learn_with_weights, weights=weights)
+        if settings.is_weighted
+        else partial(_online, counts=vocabulary.counts)
+    )
+
+
+def _state_of(settings: TrainSettings) -> type[State] | type[EntryState] | type[WeightedState]:
+    """Return the kind of state that the learner of the settings leaves."""
+    if settings.learner == "entries":
+        return EntryState
+    return WeightedState if settings.is_weighted else State
+
+
+def _warn_of_counts(settings: dict[str, Any], names: list[str], counted: dict[str, Any], report: Reporter) -> None:
+    """Say where finished counts differ from those that a preset was chosen with."""
+    wanted = PRESETS[settings.get("preset", "paper")]
+    other = [name for name in CountSettings.__dataclass_fields__ if name in wanted and counted[name] != wanted[name]]
+    if other and store.is_counts_folder(Path(names[0])):
+        told = ", ".join(f"{name} = {wanted[name]}" for name in other if name not in settings)
+        if told:
+            report.say(f"note: the preset {settings['preset']} was chosen with counts of {told}")
+
+
 def _learn(
     X: sparse.csr_array,
     vocabulary: Vocabulary,
@@ -100,10 +135,10 @@ def _learn(
 ) -> Run:
     report(Event("learn", 0, None, "words"))
     X.data = X.data.astype(settings.dtype, copy=False)
-    begun, history = checkpoint.learning(State if settings.learner == "online" else EntryState)
+    begun, history = checkpoint.learning(_state_of(settings))
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
-    def on_step(step: Step, state: State | EntryState) -> None:
+    def on_step(step: Step, state: State | EntryState | WeightedState) -> None:
         history.append(history_row(step, time.monotonic() - started))
         report(learning(step, X.shape[0]))
         if not step.last:
@@ -121,8 +156,11 @@ def _online(
 ) -> tuple[Learned, Forest, dict[str, Any]]:  # fmt: skip
     start, forest = None, settings.forest
     if settings.start and (begun is None or settings.grow):
-        report.say("starting from clusters of words" if settings.init == "nested" else "starting from words")
-        first = settings.start(X, forest, nonnegative=settings.nonnegative, seed=settings.seed, executor=executor)
+        report.say(f"starting from {settings.begins_with}")
+        begin = settings.start
+        if isinstance(begin, SpectralStart):
+            begin = changed(begin, on_step=lambda step: report(starting(step, X.shape[0])))
+        first = begin(X, forest, nonnegative=settings.nonnegative, seed=settings.seed, executor=executor)
         start, forest = first.D, first.forest
     penalty = settings.penalty_over(forest)
     if settings.lam == "auto":
@@ -156,9 +194,9 @@ def _online(
 
 def _entries(
     X: sparse.csr_array, settings: TrainSettings, begun: Any, report: Reporter, on_step: OnPass,
-    *, executor: Threads, allocate: Allocate,
+    *, executor: Threads, allocate: Allocate, weights: Any,
 ) -> tuple[Learned, Forest, dict[str, Any]]:  # fmt: skip
-    weights = np.broadcast_to(np.float32(1), X.nnz) if settings.weights == "none" else None
+    weights = np.broadcast_to(np.float32(1), X.nnz) if weights is None else weights
     learn = partial(learn_from_entries, allocate=allocate)
     if settings.device != "cpu":
         learn = partial(learn_from_entries_on, settings.device)
@@ -179,7 +217,8 @@ def _as_run(
     config: dict[str, Any],
     history: list[dict[str, Any]],
 ) -> Run:
-    codes = as_codes(learned.A.astype(np.float32, copy=False))
+    A = learned.A.astype(np.float32, copy=False)
+    codes = as_codes(unit_rows(A) if config["unit"] else A)
     full = {**config, "versions": versions()}
     D = learned.D.astype(np.float32, copy=False)
     return Run(vocabulary.words, vocabulary.counts, codes, D, forest, full, history)

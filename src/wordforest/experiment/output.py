@@ -54,6 +54,18 @@ def as_codes(A: NDArray[np.float32]) -> sparse.csr_array:
     return sparse.csr_array((A[used], indices, indptr), shape=A.shape)
 
 
+def unit_rows(A: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return every row divided by its length; rows of zeros stay."""
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    return np.asarray(np.divide(A, length, out=np.zeros_like(A), where=length > 0))
+
+
+def starting(step: Step, n_words: int) -> Event:
+    """Return a step of a start as progress; how many it takes is not known before."""
+    total = None if step.words_seen % n_words else step.words_seen
+    return Event("start", step.words_seen, total, "words", {"objective": step.objective})
+
+
 def learning(step: Step, n_words: int) -> Event:
     """Return a step of the learner as progress."""
     total = -(-step.words_seen // n_words) * n_words + n_words  # this pass and the last, exact one
