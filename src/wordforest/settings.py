@@ -32,8 +32,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "init": "nested", "word_power": 0.2,
     },
     "best": {
-        "dynamic_window": True, "subsample": 1e-4, "mark_sides": True, "weights": "count:0.5", "zeros": 0.2,
-        "init": "spectral", "spectrum": 0.5, "unit": True,
+        "dynamic_window": True, "subsample": 1e-4, "mark_sides": True, "weights": "count:0.6", "zeros": 0.15,
+        "init": "spectral", "spectrum": 0.4, "unit": True,
     },
 }  # fmt: skip
 _LARGEST_POWER = 2

@@ -62,8 +62,7 @@ def unit_rows(A: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def starting(step: Step, n_words: int) -> Event:
     """Return a step of a start as progress; how many it takes is not known before."""
-    total = None if step.words_seen % n_words else step.words_seen
-    return Event("start", step.words_seen, total, "words", {"objective": step.objective})
+    return Event("start", step.words_seen % n_words or n_words, None, "words", {"objective": step.objective})
 
 
 def learning(step: Step, n_words: int) -> Event:

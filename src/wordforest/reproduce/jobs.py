@@ -21,7 +21,7 @@ from typing import Any
 from wordforest import store
 from wordforest.errors import InputError
 from wordforest.progress import Event, Reporter
-from wordforest.reproduce.plan import FOREST, FROM_COUNTS, TREE, Job, Options
+from wordforest.reproduce.plan import BRANCHING, FOREST, FROM_COUNTS, Job, Options, tree_size
 
 TEXT_OPTIONS = (
     "min_count",
@@ -83,7 +83,8 @@ class Workshop:
     def _command(self, job: Job, corpus: list[str], count: Options) -> list[str]:
         seed = ["--seed", str(job.seed)]
         if job.method == FOREST:
-            trees = [] if "trees" in job.options else ["--trees", str(job.size // TREE)]
+            nodes = tree_size(str(job.options.get("branching", BRANCHING)))
+            trees = [] if "trees" in job.options else ["--trees", str(job.size // nodes)]
             return ["train", *corpus, *trees, *_flags(job.options), *_flags(count), *seed, *self._workers()]
         dimensions = ["--dimensions", str(job.size)]
         return ["baseline", job.method, *corpus, *dimensions, *_flags(job.options), *_flags(count), *seed,

@@ -17,7 +17,7 @@ FILE = "file"
 FROM_COUNTS = (FOREST, "pca", "sc", "nnse", "hpca")
 FROM_TEXT = ("cbow", "sg", "cbow-hs", "sg-hs", "nce", "rnn")
 TASKS = ("similarity", "analogy", "completion", "sentiment")
-TREE = 13  # nodes of a tree of the paper: root, 3, 9
+BRANCHING = "3,3"  # a tree of the paper: root, 3, 9
 
 Options = dict[str, str | int | float | bool]
 
@@ -160,13 +160,29 @@ def _model(entry: Any, position: int) -> Model:
         raise InputError(f"{where}: the method {FILE!r} and a path belong together.")
     sizes = tuple(_get(entry, "sizes", list, [0] if method == FILE else [52]))
     for size in sizes:
-        if method == FOREST and "trees" not in entry.get("options", {}) and size % TREE:
-            raise InputError(f"{where}: size {size} is no multiple of {TREE}, the nodes of a tree of the paper.")
+        nodes = tree_size(str(entry.get("options", {}).get("branching", BRANCHING)))
+        if method == FOREST and "trees" not in entry.get("options", {}) and size % nodes:
+            raise InputError(f"{where}: size {size} is no multiple of {nodes}, the nodes of a tree.")
     return Model(
         name=_get(entry, "name", str, method), method=method, sizes=sizes,
         seeds=tuple(_get(entry, "seeds", list, [0])), options=_options(entry, "options"),
         count=_options(entry, "count"), scale=float(entry.get("scale", 1.0)), path=_get(entry, "path", str, ""),
     )  # fmt: skip
+
+
+def tree_size(branching: str) -> int:
+    """Return the nodes of a tree with so many children at each depth.
+
+    >>> tree_size("3,3")
+    13
+    """
+    level, nodes = 1, 1
+    for children in branching.split(",") if branching.strip() else ():
+        if not children.strip().isdigit():
+            raise InputError(f"branching = {branching!r}: expected whole numbers with commas between, as in 3,3.")
+        level *= int(children)
+        nodes += level
+    return nodes
 
 
 def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
