@@ -68,7 +68,7 @@ def encode_counts(
         report(Event("encode", V, V, "words"))
         counted = {name: config.get(name) for name in (*asdict(CountSettings()), "corpus", "fingerprint")}
         full = {
-            **learned.config, **counted, "gap": gap, "dictionary_of": str(run),
+            **learned.config, **counted, "gap": None if np.isnan(gap) else gap, "dictionary_of": str(run),
             "dictionary_fingerprint": learned.config.get("fingerprint"), "versions": versions(),
         }  # fmt: skip
         A = A.astype(np.float32, copy=False)

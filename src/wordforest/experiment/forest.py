@@ -36,7 +36,7 @@ from wordforest.experiment.weighted import learn_with_weights, pair_weights
 from wordforest.place import three_quarters
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, history_row
-from wordforest.settings import PRESETS, CountSettings, TrainSettings, split_settings
+from wordforest.settings import TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary
 
@@ -76,7 +76,6 @@ def train(
         counts, count_config = counts_of(
             names, count_settings, executor, folder, report, memory=memory, resume=resume, mapped=by_entries
         )
-        _warn_of_counts(settings, names, count_config, report)
         vocabulary, X = counts.vocabulary, _association(counts, train_settings, allocate)
         weights = pair_weights(X, counts, str(train_settings.weights), count_config)
         del counts  # X takes their place in memory
@@ -112,16 +111,6 @@ def _state_of(settings: TrainSettings) -> type[State] | type[EntryState] | type[
     if settings.learner == "entries":
         return EntryState
     return WeightedState if settings.is_weighted else State
-
-
-def _warn_of_counts(settings: dict[str, Any], names: list[str], counted: dict[str, Any], report: Reporter) -> None:
-    """Say where finished counts differ from those that a preset was chosen with."""
-    wanted = PRESETS[settings.get("preset", "paper")]
-    other = [name for name in CountSettings.__dataclass_fields__ if name in wanted and counted[name] != wanted[name]]
-    if other and store.is_counts_folder(Path(names[0])):
-        told = ", ".join(f"{name} = {wanted[name]}" for name in other if name not in settings)
-        if told:
-            report.say(f"note: the preset {settings['preset']} was chosen with counts of {told}")
 
 
 def _learn(

@@ -120,6 +120,6 @@ def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, A
         counted = tuple(counted) if isinstance(counted, list) else counted
         if value not in (counted, default):
             raise InputError(
-                f"{name} = {value}, but {folder} was counted with {name} = {counted}. "
-                "Count again, or leave the setting out."
+                f"{name} = {value}, by a setting or a preset, but {folder} was counted with {name} = {counted}. "
+                "Count again, or ask for what was counted."
             )
