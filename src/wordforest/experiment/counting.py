@@ -33,7 +33,8 @@ Corpus = str | Path | Iterable[str | Path]
 _HELD_OUT_WINDOW = 10
 ALL = "all"  # folder inside a counts folder: counts of all words, so that text can be added (see extending.py)
 _COUNTING = (
-    "window", "min_count", "max_vocab", "dynamic_window", "subsample", "keep_words", "max_contexts", "mark_sides",
+    "window", "min_count", "max_vocab", "dynamic_window", "subsample", "subsample_seed", "keep_words",
+    "max_contexts", "mark_sides",
 )  # fmt: skip
 
 
