@@ -78,9 +78,10 @@ def count_into(
 ) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
     """Count text into a folder and return the counts, mapped from it.
 
-    ``facts`` are asked for at the end and written beside the settings, which are returned, too.
+    ``facts`` of the text are asked for at the beginning, where a try is gone on with only if they are as they were, and
+    at the end, when they are written beside the settings, which are returned, too.
     """
-    begun = json.loads(json.dumps({"corpus": names, **asdict(settings)}))
+    begun = json.loads(json.dumps({"corpus": names, **asdict(settings), **facts()}))
     begin_or_go_on(folder, begun, resume=resume)
     place = Place(store.checkpoint_folder(folder), memory, named=True)
     tally, config = _tally(names, settings, executor, place, folder, report)
