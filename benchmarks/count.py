@@ -1,6 +1,7 @@
 """Counting: tokens a second and peak memory, vocabulary and window counts together, beside gensim and GloVe.
 
 python benchmarks/count.py TEXT [--tokens FILE] [--memory 512M ...] [--glove DIR] [--repeat 3]
+python benchmarks/count.py tokens TEXT FILE     the words of a text, a sentence a line, for --tokens
 python benchmarks/count.py generate FILE [--n-tokens 1e9] [--vocabulary 400000]    made-up text, words drawn as by Zipf
 
 TEXT is raw text for the tokeniser ``words``; --tokens names text with a sentence a line and white space between words,
@@ -117,6 +118,18 @@ def glove(text: str, folder: str) -> dict[str, float]:
     return {"wall": wall, "cpu": cpu}
 
 
+def tokens(text: str, file: str) -> None:
+    """Write what the tokeniser ``words`` finds, as text that is tokenised already."""
+    from wordforest.text import read_tokens
+
+    found = read_tokens(text)
+    words = np.array([*found.words, "\n"], dtype=object)  # a border, -1, finds the last
+    with Path(file).open("w", encoding="utf-8") as out:
+        for start in range(0, len(found.ids), 1 << 20):
+            piece = " ".join(words[found.ids[start : start + (1 << 20)]].tolist()) + " "
+            out.write(piece.replace(" \n ", "\n"))
+
+
 def generate(options: argparse.Namespace) -> None:
     """Write sentences of two phrases; phrase r is always the same ten words.
 
@@ -156,6 +169,9 @@ def main() -> None:
     """Read the command line."""
     if sys.argv[1:2] == ["one"]:
         one(*sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["tokens"]:
+        tokens(*sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     if sys.argv[1:2] == ["generate"]:

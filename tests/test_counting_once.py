@@ -65,7 +65,7 @@ def test_force_and_a_folder_inside_take_the_counts_that_are_there(
 @pytest.mark.parametrize(
     "other",
     [{"window": 3}, {"min_count": 3}, {"lowercase": False}, {"mark_sides": True}, {"keep_words": ("a",)},
-     {"max_contexts": 9}, {"subsample": 1e-3}, {"tokenizer": "whitespace"}],
+     {"max_contexts": 9}, {"subsample": 1e-3}, {"subsample_seed": 1}, {"tokenizer": "whitespace"}],
     ids=str,
 )  # fmt: skip
 def test_other_settings_are_counted_anew(text: Path, tmp_path: Path, counted: list[Path], other: Any) -> None:
@@ -101,6 +101,34 @@ def test_text_that_changes_meanwhile_is_not_found_again(
     wf.train(text, out=tmp_path / "a", **FAST)
     config = json.loads((tmp_path / "a" / "counts" / "config.json").read_text())
     assert config["content"] is None
+
+
+KILLED = """
+import os, signal, sys
+import wordforest as wf
+from wordforest.counts import tally
+tally.merged = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+wf.train(sys.argv[1], out=sys.argv[2], epochs=1, n_trees=1, min_count=2)
+"""
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_killed_before_counts_are_added_up_it_goes_on_with_the_same_text_alone(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: bool
+) -> None:
+    run = tmp_path / "run"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(text), str(run)], check=False)
+    assert killed.returncode == -9
+    monkeypatch.setattr("wordforest.text.tokens.split_forms", None)  # would fail if it read again
+    if changed:
+        text.write_bytes(text.read_bytes().replace(b"horse", b"zebra"))
+        with pytest.raises(InputError, match=r"begun with content = .*--force"):
+            wf.train(text, out=run, resume=True, **FAST)
+        return
+    wf.train(text, out=run, resume=True, **FAST)
+    monkeypatch.undo()
+    wf.train(text, out=tmp_path / "other" / "run", **FAST)
+    assert same(run, tmp_path / "other" / "run")
 
 
 def test_where_a_file_ends_matters_and_its_name_does_not(tmp_path: Path) -> None:

@@ -403,6 +403,10 @@ def test_the_random_numbers_are_those_of_splitmix64() -> None:
     published = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]  # seed 0
     assert [thinning.uniform(i) for i in range(4)] == [(number >> 11) / 2**53 for number in published]
     assert thinning.uniform(2**40) == uniform(2**40)
+    assert [thinning.uniform(i, 1234567) for i in range(2)] == [
+        (number >> 11) / 2**53
+        for number in (6457827717110365317, 3203168211198807973)  # published for this seed
+    ]
 
 
 def test_keep_probability_by_hand() -> None:
@@ -543,6 +547,15 @@ def test_counting_begins_once_even_if_nothing_is_dropped(tmp_path: Path) -> None
 
 
 # ---- settings
+
+
+def test_another_seed_drops_other_words_and_the_same_seed_the_same(large_corpus: Path) -> None:
+    a, b, c = (count(large_corpus, subsample=1e-3, subsample_seed=seed).matrix for seed in (0, 1, 1))
+    assert (a != b).nnz > 0
+    assert_same_arrays(b, c)
+    assert a.sum() == pytest.approx(b.sum(), rel=0.01)  # as many, up to chance over 300,000 tokens
+    with pytest.raises(InputError, match="subsample_seed = -1"):
+        CountSettings(subsample_seed=-1)
 
 
 @pytest.mark.parametrize("subsample", [-1e-3, 1.0, 1e5, math.inf, math.nan])

@@ -51,6 +51,7 @@ class CountSettings:
     max_vocab: int | None = None
     dynamic_window: bool = False  # pairs at distance d weigh 1/d
     subsample: float = 0.0  # word2vec's threshold for dropping frequent words; 0 keeps all
+    subsample_seed: int = 0  # which of their occurrences are dropped
     keep_words: tuple[str, ...] = ()  # kept even if they are rare
     max_contexts: int | None = None  # the most frequent words are contexts; pairs with others are not counted
     mark_sides: bool = False  # left and right neighbours are contexts of their own
@@ -72,7 +73,9 @@ class CountSettings:
     @property
     def windows(self) -> WindowRules:
         """The part that concerns pairs of words."""
-        return WindowRules(self.window, self.dynamic_window, self.subsample, self.max_contexts, self.mark_sides)
+        return WindowRules(
+            self.window, self.dynamic_window, self.subsample, self.max_contexts, self.mark_sides, self.subsample_seed
+        )
 
     @property
     def words(self) -> WordRules:

@@ -39,6 +39,7 @@ KeepWords = Annotated[
 MaxContexts = Annotated[
     int | None, typer.Option(help="Contexts: this many of the most frequent words; pairs with others do not count.")
 ]
+SubsampleSeed = Annotated[int, typer.Option(min=0, help="Which occurrences --subsample drops.")]
 MarkSides = Annotated[bool, typer.Option("--mark-sides", help="Left and right neighbours are contexts of their own.")]
 
 
@@ -82,6 +83,7 @@ def train(
     subsample: Annotated[
         float | None, typer.Option(help="Threshold for dropping frequent words, as 1e-4. Default: 0, best 1e-4.")
     ] = None,
+    subsample_seed: SubsampleSeed = 0,
     keep_words: KeepWords = None,
     max_contexts: MaxContexts = None,
     mark_sides: Annotated[
@@ -179,7 +181,7 @@ def train(
             corpus, out=out, force=force, resume=resume, workers=workers, memory=as_bytes(memory), report=report,
             preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
             min_count=min_count, max_vocab=max_vocab, keep_words=_listed(keep_words), max_contexts=max_contexts,
-            tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
+            subsample_seed=subsample_seed, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
             smoothing=smoothing, shift=shift, epochs=epochs, dtype=dtype, device=device, seed=seed,
             learner=learner, eta=eta, tau=tau, schedule=schedule, sampling=sampling, lazy=lazy, precision=precision,
             **{name: value for name, value in asked.items() if value is not None},
@@ -196,6 +198,7 @@ def count(
     max_vocab: MaxVocab = None,
     dynamic_window: DynamicWindow = False,
     subsample: Subsample = 0.0,
+    subsample_seed: SubsampleSeed = 0,
     keep_words: KeepWords = None,
     max_contexts: MaxContexts = None,
     mark_sides: MarkSides = False,
@@ -224,8 +227,9 @@ def count(
 
     settings: dict[str, Any] = {
         "window": window, "min_count": min_count, "max_vocab": max_vocab, "dynamic_window": dynamic_window,
-        "subsample": subsample, "keep_words": _listed(keep_words), "max_contexts": max_contexts,
-        "mark_sides": mark_sides, "tokenizer": tokenizer, "lowercase": lowercase, "numbers": numbers, "errors": errors,
+        "subsample": subsample, "subsample_seed": subsample_seed, "keep_words": _listed(keep_words),
+        "max_contexts": max_contexts, "mark_sides": mark_sides, "tokenizer": tokenizer, "lowercase": lowercase,
+        "numbers": numbers, "errors": errors,
     }  # fmt: skip
     with reporter(quiet, json) as report:
         common: dict[str, Any] = {
@@ -253,6 +257,9 @@ def baseline(
     subsample: Annotated[
         float | None,
         typer.Option(help="All but nce rnn: threshold for dropping frequent words. cbow, sg: 1e-3, else 0."),
+    ] = None,
+    subsample_seed: Annotated[
+        int | None, typer.Option(help="pca sc nnse hpca: which occurrences --subsample drops.")
     ] = None,
     keep_words: KeepWords = None,
     max_contexts: Annotated[
@@ -294,6 +301,7 @@ def baseline(
         "window": window, "dynamic_window": dynamic_window or None, "subsample": subsample, "measure": measure,
         "smoothing": smoothing, "shift": shift, "lam": lam, "power": power, "epochs": epochs, "eta": eta,
         "negative": negative, "noise": noise, "max_contexts": max_contexts, "mark_sides": mark_sides or None,
+        "subsample_seed": subsample_seed,
     }  # fmt: skip
     with reporter(quiet, json) as report:
         experiment.baseline(

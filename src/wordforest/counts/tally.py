@@ -107,6 +107,7 @@ def count(
     subsample: float = 0.0,
     max_contexts: int | None = None,
     mark_sides: bool = False,
+    subsample_seed: int = 0,
     keep_words: Sequence[str] = (),
     rules: TextRules | None = None,
     executor: Executor | None = None,
@@ -121,7 +122,7 @@ def count(
     beyond lies in a file without a name in ``spool_folder``. ``on_progress`` is called with the stage ("read" or
     "count"), tokens done, and bytes read or tokens in all.
     """
-    windows = WindowRules(window, dynamic_window, subsample, max_contexts, mark_sides)
+    windows = WindowRules(window, dynamic_window, subsample, max_contexts, mark_sides, subsample_seed)
     place = Place(spool_folder, memory)
     words = WordRules(min_count, max_vocab, tuple(keep_words))
     tally = tally_corpus(corpus, windows, words, rules, place, executor=executor, on_progress=on_progress)
@@ -217,7 +218,7 @@ def _ids(
     keep = keep_probability(vocabulary.counts, windows.subsample)[rows]
     if place.named:
         place.cut("thinned.bin", 0)
-    return thinned(tokens.file, keep, IdFile(place, "thinned.bin"), executor, on_words)
+    return thinned(tokens.file, keep, windows.subsample_seed, IdFile(place, "thinned.bin"), executor, on_words)
 
 
 def _tally_shards(

@@ -25,15 +25,16 @@ def keep_probability(counts: NDArray[np.int64], subsample: float) -> NDArray[np.
 
 
 def thinned(
-    ids: IdFile, keep: NDArray[np.float64], into: IdFile, executor: Executor, on_words: Callable[[int], None]
-) -> IdFile:
+    ids: IdFile, keep: NDArray[np.float64], seed: int, into: IdFile, executor: Executor,
+    on_words: Callable[[int], None],
+) -> IdFile:  # fmt: skip
     """Drop occurrences of word w with probability ``1 - keep[w]``; sentence borders stay.
 
     What stays lies in another file, so that windows can be cut from it anywhere. ``on_words`` is called with the
     number of tokens just dropped.
     """
     starts = range(0, len(ids), PIECE)
-    pieces = executor.map(lambda start: kept(ids.read(start, start + PIECE), start, keep), starts)
+    pieces = executor.map(lambda start: kept(ids.read(start, start + PIECE), start, keep, seed), starts)
     for start, stayed in zip(starts, pieces, strict=True):
         into.append(stayed)
         dropped = min(PIECE, len(ids) - start) - len(stayed)
@@ -43,21 +44,21 @@ def thinned(
 
 
 @kernel
-def kept(ids: NDArray[np.int32], first: int, keep: NDArray[np.float64]) -> NDArray[np.int32]:
+def kept(ids: NDArray[np.int32], first: int, keep: NDArray[np.float64], seed: int = 0) -> NDArray[np.int32]:
     """Return those of the ids that stay; ids[i] is number ``first + i`` of the corpus."""
     stay = np.empty(len(ids), dtype=np.int32)
     n = 0
     for i in range(len(ids)):
-        if ids[i] < 0 or uniform(first + i) < keep[ids[i]]:
+        if ids[i] < 0 or uniform(first + i, seed) < keep[ids[i]]:
             stay[n] = ids[i]
             n += 1
     return stay[:n]
 
 
 @kernel
-def uniform(i: int) -> float:
-    """Return number i of the splitmix64 sequence that starts from 0, as a number in [0, 1) of 53 bits."""
-    z = np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
+def uniform(i: int, seed: int = 0) -> float:
+    """Return number i of the splitmix64 sequence that starts from ``seed``, as a number in [0, 1) of 53 bits."""
+    z = np.uint64(seed) + np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))

@@ -36,6 +36,7 @@ class WindowRules:
     subsample: float = 0.0  # drop frequent words before windows are made (see keep_probability); 0 keeps all
     max_contexts: int | None = None  # the most frequent words are contexts; pairs with others are not counted
     mark_sides: bool = False  # left neighbours are columns 0 to C - 1, right ones C to 2 C - 1
+    subsample_seed: int = 0  # which occurrences are dropped
 
     def __post_init__(self) -> None:
         """Refuse what cannot be counted."""
@@ -51,6 +52,8 @@ class WindowRules:
                 f"subsample = {self.subsample}, but it must be at least 0 (keep all) and below 1. "
                 "Typical are 1e-3 to 1e-5."
             )
+        if not 0 <= self.subsample_seed < 1 << 63:
+            raise InputError(f"subsample_seed = {self.subsample_seed}, but it must be a whole number from 0 on.")
         if self.max_contexts is not None and self.max_contexts < 1:
             raise InputError(
                 f"max_contexts = {self.max_contexts}, but it must be at least 1. Leave it out to keep all words."

@@ -33,7 +33,8 @@ Corpus = str | Path | Iterable[str | Path]
 _HELD_OUT_WINDOW = 10
 ALL = "all"  # folder inside a counts folder: counts of all words, so that text can be added (see extending.py)
 _COUNTING = (
-    "window", "min_count", "max_vocab", "dynamic_window", "subsample", "keep_words", "max_contexts", "mark_sides",
+    "window", "min_count", "max_vocab", "dynamic_window", "subsample", "subsample_seed", "keep_words",
+    "max_contexts", "mark_sides",
 )  # fmt: skip
 
 
@@ -77,9 +78,10 @@ def count_into(
 ) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
     """Count text into a folder and return the counts, mapped from it.
 
-    ``facts`` are asked for at the end and written beside the settings, which are returned, too.
+    ``facts`` of the text are asked for at the beginning, where a try is gone on with only if they are as they were, and
+    at the end, when they are written beside the settings, which are returned, too.
     """
-    begun = json.loads(json.dumps({"corpus": names, **asdict(settings)}))
+    begun = json.loads(json.dumps({"corpus": names, **asdict(settings), **facts()}))
     begin_or_go_on(folder, begun, resume=resume)
     place = Place(store.checkpoint_folder(folder), memory, named=True)
     tally, config = _tally(names, settings, executor, place, folder, report)

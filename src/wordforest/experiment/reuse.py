@@ -24,6 +24,7 @@ from wordforest.progress import Reporter
 from wordforest.settings import CountSettings
 from wordforest.text.reader import content_hash, find_sources
 
+_VERSIONS = ("wordforest", "python")  # which decide what a word is
 _CONTENT = "content"  # of the files counted, in the config of counts that a run has made
 
 
@@ -91,9 +92,6 @@ def _same(own: Path, made_of: dict[str, Any], *, trusted: bool) -> Iterator[Path
         same_versions = all(config.get("versions", {}).get(name) == versions()[name] for name in _VERSIONS)
         if same_versions and all(name in config and config[name] == value for name, value in made_of.items()):
             yield place
-
-
-_VERSIONS = ("wordforest", "python")  # which decide what a word is
 
 
 def _make_room(own: Path, resume: bool) -> None:

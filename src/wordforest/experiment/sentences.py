@@ -19,7 +19,13 @@ from wordforest.settings import CountSettings
 from wordforest.text import Vocabulary, choose_words, read_tokens
 from wordforest.text.reader import find_sources, total_bytes
 
-_OF_PAIRS = ("dynamic_window", "subsample", "max_contexts", "mark_sides")  # which sentences do not have
+_OF_PAIRS = (
+    "dynamic_window",
+    "subsample",
+    "subsample_seed",
+    "max_contexts",
+    "mark_sides",
+)  # which sentences do not have
 _PIECE = 1 << 22  # ids renumbered at a time
 
 

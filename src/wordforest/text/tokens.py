@@ -25,7 +25,8 @@ from wordforest.text.reader import CHUNK_BYTES, Chunk, Errors, find_sources, rea
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
 from wordforest.text.vocabulary import NUMBER
 
-_MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew
+_MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew, with little memory
+_FORM_BYTES = 1 << 12  # with more, a form for each so many bytes: about a fiftieth of them, for several workers
 _NOTED_CHUNKS = 32
 _LEAST_MEMORY = 64 << 20  # that words may take in any case
 _WORD_BYTES = 250  # of one word with all that is kept of it, in memory; with care
@@ -107,12 +108,12 @@ def read_tokens(
     reading = _Reading(place or Place(spool_folder), rules)
     if reading.done:
         return reading.tokens()
-    tables = threading.local()
+    tables, most = threading.local(), min(max(_MOST_FORMS, reading.memory // _FORM_BYTES), 8 * _MOST_FORMS)
 
     def split(chunk: Chunk) -> tuple[Chunk, Forms | None]:
         if chunk.number < reading.chunks_before:
             return chunk, None
-        if getattr(tables, "own", None) is None or tables.own.n_forms > _MOST_FORMS:
+        if getattr(tables, "own", None) is None or tables.own.n_forms > most:
             tables.own = FormTable()
         return chunk, split_forms(chunk.data, rules.tokenizer, tables.own)
 
@@ -130,7 +131,7 @@ def read_tokens(
 def normalise(form: str, rules: TextRules) -> str:
     """Return the word that a form as written stands for: one apostrophe, NFC, lower case, ``#number#``."""
     if form.isascii():
-        if rules.numbers and not form.isalpha() and is_number(form):
+        if rules.numbers and form[-1:].isdigit() and is_number(form):  # every number ends in a digit
             return NUMBER
         return form.lower() if rules.lowercase else form
     form = form.replace("\u2019", "'").replace("\u00ad", "") or form
@@ -160,6 +161,7 @@ class _Reading:
 
     def __init__(self, place: Place, rules: TextRules) -> None:
         self._place, self._rules = place, rules
+        self.memory = place.memory
         self._digest = hashlib.sha256()
         self._index: dict[str, int] = {}
         self._rows: WeakKeyDictionary[FormTable, NDArray[np.int32]] = WeakKeyDictionary()  # word of each form
