@@ -251,7 +251,7 @@ def baseline(
     eta: Annotated[float | None, typer.Option(help="cbow sg nce rnn: step size at the start.")] = None,
     negative: Annotated[int | None, typer.Option(help="cbow sg: negative samples. Default: 5.")] = None,
     noise: Annotated[int | None, typer.Option(help="nce: noise words for each word. Default: 25.")] = None,
-    device: Annotated[str, typer.Option(help="rnn: cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="nce rnn: cpu or cuda.")] = "cpu",
     workers: Workers = None,
     seed: Seed = 0,
     force: Force = False,
