@@ -1,6 +1,11 @@
-"""FOREST on one GPU: a Zipf matrix of the paper's size made on the card, learned, with seconds by stage.
+"""FOREST on one GPU: a Zipf matrix of the paper's size made on the card, learned, with seconds by stage beside what the
+card's memory and arithmetic allow.
 
-python benchmarks/gpu.py [--words 180834] [--pairs 140e6] [--components 520] [--lam 0.1] [--device cuda] [--twice]
+python benchmarks/gpu.py [learn] [--words 180834] [--pairs 140e6] [--components 520] [--stages] [--twice]
+python benchmarks/gpu.py stream [--room 1e9]       the same with X in the processor's memory, sent in blocks
+python benchmarks/gpu.py entries [--epochs 3]      Algorithm 1: seconds a pass, visits a second
+python benchmarks/gpu.py precision                 float32, tf32 and bfloat16: seconds and objective
+python benchmarks/gpu.py corpus --corpus TEXT [--data DIR]    precisions, learners, nce, analogies; with scores
 """
 
 from __future__ import annotations
@@ -8,13 +13,19 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
+from scipy import sparse
 
-from wordforest.coder import online
+from wordforest.coder import encode, online
+from wordforest.coder.entries import EntrySettings
+from wordforest.coder.entries_device import learn_from_entries_on
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels.device import DeviceCSR, DeviceRows
+from wordforest.coder.kernels.stream import StreamedRows
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
 
@@ -31,26 +42,131 @@ def zipf_matrix(n_words: int, n_pairs: int, device: str, seed: int) -> DeviceRow
     if len(keys) > n_pairs:
         keys = keys[torch.randperm(len(keys), device=device, generator=rng)[:n_pairs].sort().values]
     values = 1 + 1.5 * torch.randn(len(keys), device=device, generator=rng)
-    rows = _csr(keys // n_words, keys % n_words, values, n_words)
-    order = ((keys % n_words) * n_words + keys // n_words).sort().indices
-    return DeviceRows(rows, _csr((keys % n_words)[order], (keys // n_words)[order], values[order], n_words))
+    rows = keys // n_words
+    starts = torch.searchsorted(rows, torch.arange(n_words + 1, device=rows.device))
+    csr = DeviceCSR(starts, (keys % n_words).int(), values)
+    return DeviceRows(csr, csr.transposed(n_words))
 
 
-def _csr(rows: Any, columns: Any, values: Any, n: int) -> DeviceCSR:
-    starts = torch.searchsorted(rows, torch.arange(n + 1, device=rows.device))
-    return DeviceCSR(starts, columns.int(), values)
+def as_scipy(X: DeviceRows) -> sparse.csr_array:
+    starts, indices, values = (part.cpu().numpy() for part in X.rows.parts)
+    kind = np.int32 if len(values) < 2**31 else np.int64
+    return sparse.csr_array((values, indices.astype(kind), starts.astype(kind)), shape=X.shape)
 
 
-def timed(totals: dict[str, float], name: str, function: Any) -> Any:
-    def run(*args: Any, **kwargs: Any) -> Any:
-        wait()
-        started = time.perf_counter()
-        result = function(*args, **kwargs)
-        wait()
-        totals[name] += time.perf_counter() - started
-        return result
+def wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
-    return run
+
+def seconds_of(function: Callable[[], Any]) -> tuple[float, Any]:
+    wait()
+    started = time.perf_counter()
+    result = function()
+    wait()
+    return time.perf_counter() - started, result
+
+
+class Stages:
+    """Seconds of functions, those of others inside them left out, beside bytes moved and operations done."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.floor: dict[str, float] = defaultdict(float)
+        self.inner: list[float] = []
+        self.bandwidth, self.rate = ceilings()
+
+    def watch(self, owner: Any, name: str, cost: Callable[..., tuple[float, float]] | None, label: str) -> None:
+        """Time a function; ``cost`` gives the bytes and operations of a call from its arguments."""
+        function = getattr(owner, name)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.inner.append(0.0)
+            spent, result = seconds_of(lambda: function(*args, **kwargs))
+            self.seconds[label] += spent - self.inner.pop()
+            if self.inner:
+                self.inner[-1] += spent
+            if cost:
+                n_bytes, operations = cost(*args)
+                self.floor[label] += max(n_bytes / self.bandwidth, operations / self.rate)
+            return result
+
+        setattr(owner, name, run)
+
+    def show(self, total: float) -> None:
+        """Print all stages of a run that took so long."""
+        for label, spent in sorted(self.seconds.items(), key=lambda item: -item[1]):
+            floor = self.floor.get(label)
+            beside = f"floor {floor:.3f} s, {floor / spent:4.0%}" if floor else ""
+            print(f"  {label:<44} {spent:.3f} s   {beside}")
+        print(f"  {'the rest':<44} {total - sum(self.seconds.values()):.3f} s")
+
+
+def ceilings() -> tuple[float, float]:
+    """Bytes a second of a large copy, read and written, and operations a second of a large product in float32."""
+    if not torch.cuda.is_available():
+        return 1e10, 1e11
+    one, other = torch.randn(2, 1 << 28, device="cuda")
+    A = torch.randn(8192, 8192, device="cuda")
+    best = []
+    for work in (lambda: other.copy_(one), lambda: A @ A):
+        work()
+        best.append(min(seconds_of(work)[0] for _ in range(5)))
+    rates = 2 * one.nbytes / best[0], 2 * 8192**3 / best[1]
+    print(f"this card: {rates[0] / 1e12:.2f} TB/s, {rates[1] / 1e12:.1f} TFLOP/s in float32")
+    return rates
+
+
+def watched(X: DeviceRows) -> Stages:
+    """Watch all that learning does."""
+    stages = Stages()
+    nnz, C = len(X.rows.values), X.shape[1]
+    counts = (X.rows.starts[1:] - X.rows.starts[:-1]).double()
+
+    def times(_: Any, rows: Any, D: Any) -> tuple[float, float]:
+        n = float(counts[rows].sum())
+        return n * (8 + 4 * D.shape[1]) + 4 * len(rows) * D.shape[1], 2 * n * D.shape[1]
+
+    def transposed(_: Any, rows: Any, A: Any, out: Any) -> tuple[float, float]:
+        n = float(counts[rows].sum())
+        return n * (8 + 4 * A.shape[1]) + 4 * nnz + 8 * out.numel(), 2 * n * A.shape[1]
+
+    def product(_: Any, A: Any) -> tuple[float, float]:
+        return 8 * A.numel(), 2 * A.numel() * A.shape[1]
+
+    def sweep(D: Any, *_: Any) -> tuple[float, float]:
+        M = D.shape[1]
+        return 4 * C * M * (M / 64 + 4), 2 * C * M * M + 8 * C * M * 64
+
+    def gram(learner: Any) -> tuple[float, float]:
+        return 8 * learner.state.D.numel(), 2 * C * learner.state.D.shape[1] ** 2
+
+    def codes(_: Any, A: Any, *__: Any) -> tuple[float, float]:
+        return 2 * A.element_size() * A.numel(), 0
+
+    def values(_: Any, A: Any) -> tuple[float, float]:
+        return A.element_size() * A.numel(), 0
+
+    watch, learner = stages.watch, online._Learner
+    watch(DeviceRows, "times", times, "X D")
+    watch(DeviceRows, "add_transposed", transposed, "X' A of what changed")
+    watch(encode.Gram, "solve", product, "products of ADMM")
+    watch(encode.Gram, "times", product, "products A DD")
+    watch(ForestL2, "prox", codes, "prox")
+    watch(ForestL2, "per_word", values, "value of the penalty")
+    watch(online, "update_dictionary", sweep, "dictionary sweeps")
+    watch(learner, "_measure", gram, "D'D")
+    watch(encode, "duality_gaps", None, "certificate, its prox left out")
+    watch(learner, "_code", None, "codes, all else")
+    watch(learner, "_finish", None, "last pass, all else")
+    watch(learner, "begin", None, "start")
+    watch(learner, "__init__", None, "squares of rows")
+    for name in ("_eigenvalues", "inverse"):
+        inner = encode.Gram.__dict__[name].func
+        holder = type("Holder", (), {"run": staticmethod(once(inner, name))})
+        watch(holder, "run", None, f"Gram.{name}")
+        setattr(encode.Gram, name, property(holder.run))
+    return stages
 
 
 def once(function: Any, name: str) -> Any:
@@ -62,55 +178,165 @@ def once(function: Any, name: str) -> Any:
     return run
 
 
-def wait() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+def tell(learned: Any, seconds: float, M: int) -> None:
+    last = learned.history[-1]
+    print(f"M = {M}: {seconds:.2f} s, {last.epoch - 1} passes, objective {last.objective:.8g}, non-zeros "
+          f"{last.nonzeros:.3f}, gap {learned.gap:.1e} {learned.notices}", flush=True)  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--words", type=int, default=180_834)
-    parser.add_argument("--pairs", type=float, default=140e6)
-    parser.add_argument("--components", type=int, default=520)
-    parser.add_argument("--lam", type=float, default=0.1)
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--twice", action="store_true", help="learn again and compare the bits")
-    parser.add_argument("--stages", action="store_true", help="time the stages, which costs some overlap")
-    options = parser.parse_args()
+def made(options: argparse.Namespace) -> DeviceRows:
     X = zipf_matrix(options.words, int(options.pairs), options.device, seed=0)
     print(f"X {X.shape}, {len(X.rows.values):,} pairs", flush=True)
-    forest = Forest.complete(options.components // 13)
-    totals: dict[str, float] = defaultdict(float)
-    if options.stages:
-        for name in ("_code", "_measure", "_finish", "_revive"):
-            setattr(online._Learner, name, timed(totals, name, getattr(online._Learner, name)))
-        online.update_dictionary = timed(totals, "update_dictionary", online.update_dictionary)
-        from wordforest.coder.encode import Gram
+    return X
 
-        for name in ("_eigenvalues", "inverse"):
-            inner = Gram.__dict__[name].func
-            setattr(Gram, name, property(timed(totals, f"Gram.{name}", once(inner, name))))
-        online._Learner._record = timed(totals, "_record", online._Learner._record)
-        for name in ("add_transposed", "times"):
-            setattr(DeviceRows, name, timed(totals, f"DeviceRows.{name}", getattr(DeviceRows, name)))
+
+def run(X: Any, options: argparse.Namespace, **more: Any) -> tuple[float, Any]:
+    forest = Forest.complete(options.components // 13)
+    penalty = ForestL2(forest, options.lam)
+    return seconds_of(lambda: learn_online(X, penalty, len(forest), OnlineSettings(seed=0, **more)))
+
+
+def learn(options: argparse.Namespace) -> None:
+    X = made(options)
     results = []
-    for _ in range(3 if options.twice else 2):
-        totals.clear()
-        started = time.perf_counter()
-        learned = learn_online(X, ForestL2(forest, options.lam), len(forest), OnlineSettings(seed=0))
-        wait()
-        seconds = time.perf_counter() - started
-        last = learned.history[-1]
-        print(f"M = {options.components}: {seconds:.2f} s, {last.epoch - 1} passes, objective {last.objective:.8g}, "
-              f"non-zeros {last.nonzeros:.3f}, gap {learned.gap:.1e} {learned.notices}", flush=True)  # fmt: skip
-        for name, spent in sorted(totals.items(), key=lambda item: -item[1]):
-            print(f"  {name:<28} {spent:.3f} s")
-        results.append((learned.D, learned.A))
+    for number in range(3 if options.twice else 2):
+        seconds, learned = run(X, options)
+        tell(learned, seconds, options.components)
+        results.append((learned.D, learned.A) if number else ())
+        torch.cuda.reset_peak_memory_stats() if torch.cuda.is_available() and not number else None
     if options.twice:
         same = all(torch.equal(a, b) for a, b in zip(results[-1], results[-2], strict=True))
         print("same bits twice:", same)
     if torch.cuda.is_available():
         print(f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB")
+    if options.stages:
+        stages = watched(X)
+        seconds, _ = run(X, options)
+        print(f"each stage waited for: {seconds:.2f} s")
+        stages.show(seconds)
+
+
+def stream(options: argparse.Namespace) -> None:
+    X = made(options)
+    here = as_scipy(X)
+    _, resident = run(X, options)
+    seconds, resident = run(X, options)
+    print("on the card: ", end="")
+    tell(resident, seconds, options.components)
+    del X
+    streamed = StreamedRows(here, options.device, int(options.room))
+    for _ in range(2):
+        seconds, learned = run(streamed, options)
+        print(f"streamed, {options.room / 1e9:g} GB of room, blocks of {streamed.capacity:,} pairs: ", end="")
+        tell(learned, seconds, options.components)
+    passes = learned.history[-1].epoch - 1
+    print(f"sent {8 * here.nnz * (2 * passes + 1) / 1e9:.1f} GB")
+    print("same bits as on the card:", torch.equal(learned.A, resident.A) and torch.equal(learned.D, resident.D))
+
+
+def entries(options: argparse.Namespace) -> None:
+    X = as_scipy(made(options))
+    torch.cuda.empty_cache() if torch.cuda.is_available() else None
+    forest = Forest.complete(options.components // 13)
+    results = []
+    for zeros in (0.0, 0.0, 0.1):
+        times: list[float] = []
+        settings = EntrySettings(epochs=options.epochs, tol=0.0, zeros=zeros, eta=options.eta)
+
+        def on_step(*_: Any, times: list[float] = times) -> None:
+            wait()
+            times.append(time.perf_counter())
+
+        seconds, learned = seconds_of(
+            lambda settings=settings, on_step=on_step: learn_from_entries_on(
+                options.device, X, ForestL2(forest, options.lam), len(forest), settings, on_step=on_step
+            )
+        )
+        passes = np.diff(times)
+        objectives = " ".join(f"{step.objective:.5g}" for step in learned.history)
+        print(f"entries M = {options.components}, W = {zeros:g}: {seconds:.2f} s in all, a pass {passes.min():.3f} s, "
+              f"{X.nnz / passes.min() / 1e6:.0f} M visits/s with the objective, eta {learned.eta:.3g}, "
+              f"objectives {objectives} {learned.notices}", flush=True)  # fmt: skip
+        n_bytes = X.nnz * (16 * options.components + 44)
+        print(f"  floor of a pass by bytes: {n_bytes / ceilings()[0]:.3f} s")
+        results.append(learned)
+    print("same bits twice:", torch.equal(results[0].A, results[1].A) and torch.equal(results[0].D, results[1].D))
+
+
+def precision(options: argparse.Namespace) -> None:
+    X = made(options)
+    for name in ("float32", "tf32", "bfloat16"):
+        run(X, options, precision=name)
+        seconds, learned = run(X, options, precision=name)
+        print(f"{name}: ", end="")
+        tell(learned, seconds, options.components)
+
+
+def corpus(options: argparse.Namespace) -> None:
+    import wordforest as wf
+    from wordforest.evaluation.analogy import OFFSET, answers_here
+    from wordforest.evaluation.analogy_device import answers_on
+
+    seconds, counts = seconds_of(lambda: wf.count(options.corpus, min_count=10))
+    X = wf.pmi(counts)
+    print(f"counted in {seconds:.1f} s: V = {X.shape[0]:,}, {X.nnz:,} pairs", flush=True)
+
+    def judged(A: Any) -> str:
+        vectors = wf.Vectors(counts.vocabulary.words, np.asarray(A.cpu() if hasattr(A, "cpu") else A))
+        if not options.data:
+            return ""
+        scores = wf.evaluate(vectors, options.data, tasks=("similarity", "analogy"), device=options.device)
+        names = ("mean of ten", "weighted", "syntactic", "semantic")
+        return ", ".join(f"{s.set} {s.value:.3f}" for s in scores if any(name in s.set for name in names))
+
+    for M in (52, 520):
+        options.components = M
+        there = DeviceRows.put(X, options.device)
+        for name in ("float32", "tf32", "bfloat16"):
+            run(there, options, precision=name)
+            seconds, learned = run(there, options, precision=name)
+            print(f"{name} ", end="")
+            tell(learned, seconds, M)
+            print("   ", judged(learned.A), flush=True)
+        vectors = wf.Vectors(counts.vocabulary.words, learned.A.cpu().numpy())
+        rng = np.random.default_rng(0)
+        asked = rng.integers(0, min(len(vectors), 20_000), (19_544, 3))
+        answers_on(options.device, vectors, asked, OFFSET)
+        there_s, there_a = seconds_of(lambda v=vectors, a=asked: answers_on(options.device, v, a, OFFSET))
+        here_s, here_a = seconds_of(lambda v=vectors, a=asked: answers_here(v, a, OFFSET))
+        print(f"19,544 questions, M = {M}: card {there_s:.2f} s, processor {here_s:.2f} s, "
+              f"same answers: {bool((there_a == here_a).all())}", flush=True)  # fmt: skip
+        forest = Forest.complete(M // 13)
+        for zeros in (0.0, 0.3):
+            settings = EntrySettings(epochs=5, zeros=zeros, tau=0.001)
+            seconds, learned = seconds_of(
+                lambda f=forest, s=settings: learn_from_entries_on(options.device, X, ForestL2(f, 0.01), len(f), s)
+            )
+            print(f"entries W = {zeros:g} M = {M}: {seconds:.1f} s, objective {learned.history[-1].objective:.6g}, "
+                  f"eta {learned.eta:.3g}", judged(learned.A), flush=True)  # fmt: skip
+    seconds, found = seconds_of(lambda: wf.baseline("nce", options.corpus, device=options.device, epochs=1))
+    losses = [round(entry["held_out"], 3) for entry in found.history if "held_out" in entry]
+    print(f"nce, one pass, with reading: {seconds:.1f} s, held-out loss {losses}", judged(found.vectors.dense))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    jobs = {job.__name__: job for job in (learn, stream, entries, precision, corpus)}
+    parser.add_argument("job", nargs="?", choices=jobs, default="learn")
+    parser.add_argument("--words", type=int, default=180_834)
+    parser.add_argument("--pairs", type=float, default=140e6)
+    parser.add_argument("--components", type=int, default=520)
+    parser.add_argument("--lam", type=float, default=0.1)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--room", type=float, default=1e9, help="stream: bytes of the card for X")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--eta", type=float, help="entries: step size; searched if left out")
+    parser.add_argument("--corpus", help="corpus: text")
+    parser.add_argument("--data", help="corpus: folder of the evaluation data")
+    parser.add_argument("--twice", action="store_true", help="learn again and compare the bits")
+    parser.add_argument("--stages", action="store_true", help="time the stages, which costs some overlap")
+    options = parser.parse_args()
+    jobs[options.job](options)
 
 
 if __name__ == "__main__":

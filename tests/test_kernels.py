@@ -114,7 +114,7 @@ def test_proxes_do_not_hide_a_value_that_is_no_number(writing: ModuleType, to: A
     for i in range(len(forest)):
         A = np.ones((1, len(forest)))
         A[0, i] = np.nan
-        assert np.isnan(np.asarray(getattr(writing, name)(to(A), forest, 0.1))[0, i])
+        assert np.isnan(kernels.on_host(getattr(writing, name)(to(A), forest, 0.1))[0, i])
 
 
 def test_the_bits_of_a_row_do_not_depend_on_the_rows_around_it() -> None:

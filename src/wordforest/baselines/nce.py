@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from wordforest.baselines import nce_kernels as kernels
 from wordforest.baselines.nce_kernels import Batch, Model, Noise
+from wordforest.devices import check_device
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads
 
@@ -100,19 +101,24 @@ def learn_nce(
     counts: NDArray[np.int64],
     settings: NceSettings | None = None,
     *,
+    device: str = "cpu",
     executor: Executor | None = None,
     on_step: Callable[[NceStep], None] | None = None,
 ) -> Embedding:
     """Learn vectors of V words from a text of word ids, where a negative id ends a sentence.
 
     ``counts`` (V,) says how often each word occurs; a word that never does keeps the vector it starts from. ``on_step``
-    is called after every step. The workers of ``executor`` must share memory, as threads do.
+    is called after every step. The workers of ``executor`` must share memory, as threads do. ``device`` is "cpu" or
+    "cuda"; a card sees the same segments and the same noise, so that only rounding tells the two apart.
     """
-    learner = _Learner(np.asarray(ids), np.asarray(counts), settings or NceSettings(), executor or Threads())
-    for step in learner.steps():
-        if on_step:
-            on_step(step)
-    return Embedding(*learner.model, learner.history)
+    check_device(device, "the device cuda of nce", "baselines")
+    parts = np.asarray(ids), np.asarray(counts), settings or NceSettings(), executor or Threads()
+    learner = NceLearner(*parts)
+    if device != "cpu":
+        from wordforest.baselines.nce_device import DeviceLearner
+
+        learner = DeviceLearner(device, *parts)
+    return learner.learned(on_step)
 
 
 def start_model(counts: Array, settings: NceSettings) -> Model:
@@ -152,7 +158,7 @@ class _DivergedError(ArithmeticError):
     """The loss of a step is no number, or far above where it began."""
 
 
-class _Learner:
+class NceLearner:
     """Takes steps; ``model`` and ``history`` are what is learned."""
 
     def __init__(self, ids: Array, counts: Array, settings: NceSettings, executor: Executor) -> None:
@@ -171,12 +177,23 @@ class _Learner:
         self.eta = settings.eta
         self.history: list[dict[str, Any]] = []
 
+    def learned(self, on_step: Callable[[NceStep], None] | None) -> Embedding:
+        """Take all steps and return what they led to."""
+        for step in self.steps():
+            if on_step:
+                on_step(step)
+        return Embedding(*self.model, self.history)
+
+    def _kept(self) -> list[Any]:
+        """Return copies of all tables."""
+        return [table.copy() for table in (*self.model, *self.squares)]
+
     def steps(self) -> Iterator[NceStep]:
         """Yield after every step; a pass that diverges is taken back and done again with half the step size."""
         self._look(0, 0, self.eta)
         epoch = retries = 0
         while epoch < self.settings.epochs:
-            kept = [table.copy() for table in (*self.model, *self.squares)]
+            kept = self._kept()
             try:
                 yield from self._pass(epoch)
                 epoch += 1

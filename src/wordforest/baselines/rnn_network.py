@@ -133,7 +133,7 @@ def gradients(
     D = _back(G, H, net.W).view(T * B, M)
     before = torch.cat([h[None], H[:-1]]).view(T * B, M)
     O_values = torch.cat([P.t() @ H1, H1 * e[:, None]])
-    U, O = _by_row(x.reshape(-1), D), _by_row(torch.cat([sample, y]), O_values)  # noqa: E741
+    U, O = by_row(x.reshape(-1), D), by_row(torch.cat([sample, y]), O_values)  # noqa: E741
     return Gradients(loss, U, D.t() @ before, O), H[-1].clone()
 
 
@@ -197,7 +197,7 @@ def _back(G: Tensor, H: Tensor, W: Tensor) -> Tensor:
     return G
 
 
-def _by_row(rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+def by_row(rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     """Return the different rows, and for each the sum of its values, always added in the same order."""
     import torch
 

@@ -60,6 +60,7 @@ def evaluate(
         bool, typer.Option("--compare", help="Compare the first with each of the others on their common items.")
     ] = False,
     scale: Annotated[float, typer.Option(help="Raise the norm of every dimension to this power first.")] = 1.0,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where analogies are answered.")] = "cpu",
     seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
     force: Force = False,
     json: Json = False,
@@ -86,7 +87,7 @@ def evaluate(
     loaded = [(name, model if scale == 1 else model.scaled(scale)) for name, model in loaded]
     judged = [
         (name, evaluation.judge(model, found, tasks=only, half=half, restrict=restrict,
-                                method=evaluation.METHODS[method]) if found else [])
+                                method=evaluation.METHODS[method], device=device) if found else [])
         for name, model in loaded
     ]  # fmt: skip
     form = "json" if json else form

@@ -285,7 +285,7 @@ def baseline(
     eta: Annotated[float | None, typer.Option(help="cbow sg nce rnn: step size at the start.")] = None,
     negative: Annotated[int | None, typer.Option(help="cbow sg: negative samples. Default: 5.")] = None,
     noise: Annotated[int | None, typer.Option(help="nce: noise words for each word. Default: 25.")] = None,
-    device: Annotated[str, typer.Option(help="rnn: cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="nce rnn: cpu or cuda.")] = "cpu",
     workers: Workers = None,
     memory: Annotated[str | None, typer.Option(help="pca sc nnse hpca: ceiling for counting, as in 8G.")] = None,
     seed: Seed = 0,

@@ -147,19 +147,11 @@ def _moves(AA: Array, RR: Array, RD: Array, DD: Array) -> tuple[Array, Array]:
 
     RR, RD and DD are the inner products of R and the old atoms; AA belongs to the block.
     """
+    from wordforest.coder.kernels import compiled
+
     B = len(AA)
-    products = np.block([[RR, RD], [RD.T, DD]])
-    new = np.vstack((np.zeros((B, B)), np.eye(B)))
-    change = np.zeros((2 * B, B))
-    for b in range(B):
-        if AA[b, b] <= 0:
-            continue
-        step = -change[:, :b] @ AA[:b, b]
-        step[b] += 1
-        u = new[:, b] + step / AA[b, b]
-        moved = u / max(1.0, float(np.sqrt(max(u @ products @ u, 0.0))))
-        new[:, b], change[:, b] = moved, moved - new[:, b]
-    return new[:B], new[B:]
+    new = compiled.move_atoms(np.ascontiguousarray(AA), np.block([[RR, RD], [RD.T, DD]]))  # (B, 2 B)
+    return new[:, :B].T, new[:, B:].T
 
 
 def _host(array: Array) -> Array:

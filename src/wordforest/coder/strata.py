@@ -107,14 +107,14 @@ def cut(
     fill = starts[:-1].copy()
     for part in pairs.parts():
         _sort_entries(part, (np.float32(zeros), mean), sides, places, fill, entries)
-    block_mass = np.stack([of_words[sides[0] == i].sum(0) for i in range(P)]) / mean
     of_words, of_contexts = of_words[words], of_contexts[contexts]
+    block_mass = np.add.reduceat(of_words, np.searchsorted(sides[0][words], np.arange(P))) / mean
     strata = Strata(
         entries, starts, block_mass, mean, words, contexts, of_words.sum(1), of_contexts.sum(1),
         _largest_share(of_words), _largest_share(of_contexts), proportional,
     )  # fmt: skip
     if proportional:
-        list(executor.map(lambda k: _fill_alias(strata.block(k // P, k % P)), range(P * P)))
+        list(executor.map(lambda i: _fill_aliases(entries, starts[i * P : (i + 1) * P + 1]), range(P)))
     return strata
 
 
@@ -182,6 +182,13 @@ def _sort_entries(
         entry.keep = (weights[k] - zeros) / mass if mass > 0 else 0.0
         entry.mass = mass / mean
         entry.alias = 0
+
+
+@kernel
+def _fill_aliases(entries: Array, starts: Index) -> None:
+    """Make draws from each of some blocks possible."""
+    for b in range(len(starts) - 1):
+        _fill_alias(entries[starts[b] : starts[b + 1]])
 
 
 @kernel

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.devices import check_device
 from wordforest.errors import InputError
 from wordforest.evaluation.items import numbered
 from wordforest.evaluation.lookup import numbered_lines, rows_of
@@ -33,7 +35,7 @@ class Method:
 
     name: str
     tables: Callable[[Block], tuple[Block, Block]]
-    join: np.ufunc
+    join: np.ufunc  # of two tables; PyTorch has one of the same name
 
 
 def _signed(cosines: Block) -> tuple[Block, Block]:
@@ -42,8 +44,8 @@ def _signed(cosines: Block) -> tuple[Block, Block]:
 
 def _shifted(cosines: Block, *, eps: float) -> tuple[Block, Block]:
     # rounding may bring a cosine below -1, which must not change a sign
-    near: Block = np.maximum((1 + cosines) / 2, 0).astype(np.float32, copy=False)
-    return near, np.reciprocal(near + np.float32(eps))
+    near: Any = ((1 + cosines) / 2).clip(0, None)  # of either library
+    return near, 1 / (near + eps)
 
 
 def product(eps: float = 1e-3) -> Method:
@@ -88,16 +90,24 @@ def read_questions(path: str | Path) -> list[Section]:
     return [Section(name, tuple(questions)) for name, questions in sections]
 
 
-def judge_analogies(vectors: Vectors, sections: Sequence[Section], method: Method = OFFSET) -> list[Outcome]:
+def judge_analogies(
+    vectors: Vectors, sections: Sequence[Section], method: Method = OFFSET, *, device: str = "cpu"
+) -> list[Outcome]:
     """Return which questions of every section are answered right, then of all syntactic and all semantic ones.
 
     The answer to (a, b, c) is the word that ``method`` scores highest over unit vectors, a, b and c excluded, the
     first row where several are equal. A question is skipped if one of its four words has no vector, as written
-    or lower-cased.
+    or lower-cased. ``device`` is cpu or cuda, which gives the same answers.
     """
+    check_device(device)
+    answers = answers_here
+    if device != "cpu":
+        from wordforest.evaluation.analogy_device import answers_on
+
+        answers = partial(answers_on, device)
     known = [_known(vectors, section) for section in sections]
     asked = np.array([rows for found in known for rows in found.values()], dtype=np.int64).reshape(-1, 4)  # (Q, 4)
-    right = (_answers(vectors, asked[:, :3], method) == asked[:, 3]).astype(np.float64)
+    right = (answers(vectors, asked[:, :3], method) == asked[:, 3]).astype(np.float64)
     borders = np.cumsum([len(found) for found in known])[:-1]
     hits = np.split(right, borders) if known else []
     outcomes = [
@@ -133,7 +143,7 @@ def _together(name: str, parts: list[Outcome]) -> Outcome:
     return Outcome("analogy", name, "accuracy", tuple(keys), right, sum(part.n_total for part in parts))
 
 
-def _answers(vectors: Vectors, asked: NDArray[np.int64], method: Method) -> NDArray[np.int64]:
+def answers_here(vectors: Vectors, asked: NDArray[np.int64], method: Method) -> NDArray[np.int64]:
     """Return the row of highest score for every question (a, b, c), (Q, 3) -> (Q,).
 
     Every method needs nothing but cosines of question words: <b - a + c, w> = <b, w> - <a, w> + <c, w>, and the

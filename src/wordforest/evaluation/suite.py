@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args
 
+from wordforest.devices import check_device
 from wordforest.errors import InputError
 from wordforest.evaluation.analogy import OFFSET, Method, judge_analogies, read_questions
 from wordforest.evaluation.completion import judge_completion, read_gaps
@@ -29,6 +31,7 @@ def evaluate(
     half: Half | None = None,
     restrict: int | None = None,
     method: Method = OFFSET,
+    device: str = "cpu",
     seed: int = 0,
 ) -> list[Score]:
     """Return the scores of every set of every task found, with their summaries and 95 % intervals.
@@ -36,9 +39,11 @@ def evaluate(
     ``data`` is a folder, or what ``find_data`` returns; without it the folder named by WORDFOREST_DATA; without
     that the files that come with gensim, where it is installed. ``tasks`` names some of TASKS; without it all that
     have data are run. ``half`` keeps the items of one of two fixed halves. With ``restrict`` only the first so
-    many words exist. ``method`` answers analogies. ``seed`` is that of the intervals.
+    many words exist. ``method`` answers analogies, on ``device`` (cpu or cuda, with the same answers). ``seed`` is
+    that of the intervals.
     """
-    return scores_of(judge(vectors, data, tasks=tasks, half=half, restrict=restrict, method=method), seed=seed)
+    judged = judge(vectors, data, tasks=tasks, half=half, restrict=restrict, method=method, device=device)
+    return scores_of(judged, seed=seed)
 
 
 def judge(
@@ -49,17 +54,21 @@ def judge(
     half: Half | None = None,
     restrict: int | None = None,
     method: Method = OFFSET,
+    device: str = "cpu",
 ) -> list[Outcome]:
     """Return what ``evaluate`` scores, item by item, so that two models can be compared; arguments as there."""
     if half is not None and half not in get_args(Half):
         raise InputError(f"half = {half!r}: expected 'development', 'test' or none. Choose one of them.")
+    check_device(device)
     found = data if isinstance(data, Data) else find_data(data)
     asked = _asked(tasks)
     known = _first_words(vectors, restrict)
     outcomes: list[Outcome] = []
     for task in TASKS:
         if task in asked or (not asked and task in found.files):
-            outcomes += _judged(task, known, found.of(task), half, method)
+            outcomes += _judged(
+                task, known, found.of(task), half, partial(judge_analogies, method=method, device=device)
+            )
     return outcomes
 
 
@@ -84,7 +93,7 @@ def _first_words(vectors: Vectors, restrict: int | None) -> Vectors:
 
 
 def _judged(
-    task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | None, method: Method
+    task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | None, analogies: Callable[..., list[Outcome]]
 ) -> Iterable[Outcome]:
     def kept(items: Sequence[Item], text: Callable[[Item], str]) -> tuple[Item, ...]:
         return tuple(item for item in items if half is None or half_of(task, text(item)) == half)
@@ -95,7 +104,7 @@ def _judged(
     if task == "analogy":
         sections = read_questions(files[0])
         halves = [replace(s, questions=kept(s.questions, lambda q: " ".join(q).lower())) for s in sections]
-        return judge_analogies(vectors, halves, method)
+        return analogies(vectors, halves)
     if task == "completion":
         return [judge_completion(vectors, kept(read_gaps(*files), lambda gap: gap.sentence))]
     train, dev, test = (read_reviews(path) for path in files)

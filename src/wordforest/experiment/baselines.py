@@ -21,6 +21,7 @@ from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
 from wordforest.coder.online import State, Step
 from wordforest.counts import Counts
+from wordforest.devices import check_device
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.counting import Corpus, associate, names_of, threads, versions
@@ -71,7 +72,7 @@ METHODS = {
     "sg": Method(_W2V, {"skip_gram": True, "hierarchical": False}, packages=_GENSIM),
     "cbow-hs": Method(_W2V, {"skip_gram": False, "hierarchical": True}, packages=_GENSIM),
     "sg-hs": Method(_W2V, {"skip_gram": True, "hierarchical": True}, packages=_GENSIM),
-    "nce": Method(NceSettings),
+    "nce": Method(NceSettings, device=True),
     "rnn": Method(RnnSettings, packages=("torch",), device=True),
 }
 
@@ -139,6 +140,7 @@ def _method(name: str, device: str, memory: int | None) -> Method:
         raise InputError(f"{name} runs on the CPU only, but device = {device}. Leave --device out.")
     if memory is not None and not METHODS[name].from_counts:
         raise InputError(f"{name} reads text in order and counts no pairs: memory is no setting of it. Leave it out.")
+    check_device(device, f"the device cuda of {name}", "baselines")
     return METHODS[name]
 
 
@@ -192,7 +194,7 @@ def _from_sentences(
 ) -> _Result:
     learn: Callable[[Callable[..., None]], _Result]
     if name == "nce":
-        learn = partial(_nce, text, own, executor)
+        learn = partial(_nce, text, own, executor, device)
     elif name == "rnn":
         learn = partial(_rnn, text, own, device)
     else:
@@ -219,11 +221,11 @@ def _word2vec(
     return _Result(vectors, facts={"workers": executor.n_workers})
 
 
-def _nce(text: Sentences, own: NceSettings, executor: Threads, tell: Callable[..., None]) -> _Result:
+def _nce(text: Sentences, own: NceSettings, executor: Threads, device: str, tell: Callable[..., None]) -> _Result:
     def on_step(step: NceStep) -> None:
         tell(step.tokens, step.total, loss=step.loss)
 
-    learned = learn_nce(text.ids, text.vocabulary.counts, own, executor=executor, on_step=on_step)
+    learned = learn_nce(text.ids, text.vocabulary.counts, own, device=device, executor=executor, on_step=on_step)
     return _Result(learned.vectors, history=learned.history)
 
 

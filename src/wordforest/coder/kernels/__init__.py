@@ -7,6 +7,7 @@ No default, check, random number or log line sits below this line.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,16 @@ def add_times_codes(X: Any, rows: Array, A: Array, contexts: tuple[int, int], ou
 
 def _on_tensors(A: Array, forest: Forest) -> Any:
     """Return the module for tensors: the card's own kernels where they can be, else whole-array operations."""
-    largest = int((forest.end[forest.roots] - forest.roots).max())
-    if not (A.is_cuda and has_triton() and _TREES[0] <= largest <= _TREES[1]):
+    if not (A.is_cuda and has_triton() and _TREES[0] <= _largest_tree(forest) <= _TREES[1]):
         return arrays
     from wordforest.coder.kernels import fused_prox
 
     return fused_prox
+
+
+@lru_cache(maxsize=32)
+def _largest_tree(forest: Forest) -> int:
+    return int((forest.end[forest.roots] - forest.roots).max())
 
 
 def _per_node(values: PerNode, forest: Forest, dtype: Any) -> Array:

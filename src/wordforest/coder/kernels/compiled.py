@@ -279,3 +279,36 @@ def fill_random(key: np.uint64, first: int, nonnegative: bool, out: Array) -> Ar
             sums[m] += value * value
             out[r, m] = value
     return sums
+
+
+@kernel
+def move_atoms(AA: Array, products: Array) -> Array:
+    """Return how each new atom of a block is made of R and of the old atoms, a row each, (B, 2 B), all float64.
+
+    One atom after the other moves to its minimiser and back into the unit ball; ``products`` (2 B, 2 B) are the inner
+    products of R and the old atoms, AA (B, B) belongs to the block.
+    """
+    B = len(AA)
+    new, change = np.zeros((B, 2 * B)), np.zeros((B, 2 * B))
+    for b in range(B):
+        new[b, B + b] = 1
+        if AA[b, b] <= 0:
+            continue
+        u = np.zeros(2 * B)
+        u[b] = 1
+        for j in range(b):
+            for i in range(2 * B):
+                u[i] -= change[j, i] * AA[j, b]
+        for i in range(2 * B):
+            u[i] = new[b, i] + u[i] / AA[b, b]
+        square = 0.0
+        for i in range(2 * B):
+            part = 0.0
+            for j in range(2 * B):
+                part += products[i, j] * u[j]
+            square += u[i] * part
+        length = max(1.0, np.sqrt(max(square, 0.0)))
+        for i in range(2 * B):
+            moved = u[i] / length
+            change[b, i], new[b, i] = moved - new[b, i], moved
+    return new

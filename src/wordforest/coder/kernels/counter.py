@@ -24,7 +24,12 @@ def random_bits(key: int, n: int, like: Tensor, first: int = 0) -> Tensor:
     import torch
 
     signed = ((key & 0xFFFFFFFFFFFFFFFF) ^ (1 << 63)) - (1 << 63)
-    z = torch.arange(first, first + n, device=like.device) * _GOLDEN + signed
+    return stream_bits(torch.full((1,), signed, device=like.device), torch.arange(first, first + n, device=like.device))
+
+
+def stream_bits(keys: Tensor, counters: Tensor) -> Tensor:
+    """Return 64 random bits for counters of streams, int64."""
+    z = keys + counters * _GOLDEN
     z = (z ^ _shifted(z, 30)) * _MIX_1
     z = (z ^ _shifted(z, 27)) * _MIX_2
     return z ^ _shifted(z, 31)

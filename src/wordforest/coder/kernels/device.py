@@ -190,10 +190,8 @@ def _put(X: Any, device: str) -> DeviceCSR:
 
 
 def _fuses(values: Tensor, B: Tensor) -> bool:
-    """Whether our own kernel can take these: float32 on a CUDA card, with Triton at hand."""
-    import torch
-
-    return bool(values.is_cuda and B.dtype == values.dtype == torch.float32 and has_triton())
+    """Whether our own kernel can take these: of one type, on a CUDA card, with Triton at hand."""
+    return bool(values.is_cuda and B.dtype == values.dtype and has_triton())
 
 
 def _numbers(n: int, like: Tensor) -> Tensor:

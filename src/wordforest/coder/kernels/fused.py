@@ -28,7 +28,7 @@ def _sum_segments(  # type: ignore[no-untyped-def]
     columns = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
     inside = columns < M
     first, last = tl.load(begins + s), tl.load(ends + s)
-    total = tl.zeros([WIDTH], dtype=tl.float32)
+    total = tl.zeros([WIDTH], dtype=out.dtype.element_ty)
     for k in range(first, last, ENTRIES):
         entry = k + tl.arange(0, ENTRIES)
         valid = entry < last
@@ -45,7 +45,7 @@ def _sum_rows(firsts, parts, out, M, ADD: tl.constexpr, WIDTH: tl.constexpr):  #
     i = tl.program_id(0).to(tl.int64)
     columns = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
     inside = columns < M
-    total = tl.zeros([WIDTH], dtype=tl.float32)
+    total = tl.zeros([WIDTH], dtype=out.dtype.element_ty)
     for s in range(tl.load(firsts + i), tl.load(firsts + i + 1)):
         total += tl.load(parts + s * M + columns, mask=inside, other=0.0)
     target = out + i * M + columns

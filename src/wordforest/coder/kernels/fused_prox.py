@@ -35,7 +35,7 @@ def _prox(  # type: ignore[no-untyped-def]
     t = (tl.load(thresholds + node, mask=mine, other=0.0) * tl.load(leaves + node, mask=mine, other=0.0))[None, :]
     size = tl.abs(a)
     alive = size > t
-    a = tl.where(alive, a * (1.0 - t / tl.where(alive, size, 1.0)), 0.0)
+    a = a * tl.where(alive, 1.0 - t / tl.where(alive, size, 1.0), 0.0)  # what is no number stays none
     i, last = tl.load(tree + 2), tl.load(tree + 3)
     while i < last:
         first = tl.load(inner + 2 * i)
@@ -115,6 +115,8 @@ def _tables(forest: Forest, dtype: Any, device: Any) -> tuple[Tensor, Tensor, Te
 
 
 def _per_node(values: Any, A: Tensor, dtype: Any) -> Tensor:
+    if isinstance(values, float):  # made there, not sent
+        return torch.full(A.shape[1:], values, dtype=dtype, device=A.device)
     return torch.as_tensor(values, dtype=dtype, device=A.device).expand(A.shape[1:]).contiguous()
 
 
