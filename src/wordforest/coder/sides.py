@@ -39,11 +39,6 @@ class Side:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    @property
-    def n_pairs(self) -> int:
-        """How many pairs are stored."""
-        return len(self.excess)
-
     def block_values(self, n_components: int, n_products: int) -> int:
         """Return how many values of codes a block should have, so that it stays in a core's cache."""
         by_grams = self._by_grams(n_components, n_products)
