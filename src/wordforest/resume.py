@@ -20,6 +20,7 @@ from wordforest.coder.kernels import on_host
 from wordforest.coder.online import State, Step
 from wordforest.counts import Counts
 from wordforest.errors import InputError
+from wordforest.interrupts import is_told, end_step
 from wordforest.text import Vocabulary
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
@@ -69,12 +70,13 @@ class Checkpoint:
         return kind(**parts, history=steps), history
 
     def keep_learning(self, state: State | EntryState, history: list[dict[str, Any]]) -> None:
-        """Write where learning stands, if it went on for long since the last time."""
+        """Write where learning stands, if it went on for long since the last time, or is to stop; then stop."""
         tensors = {name: np.atleast_1d(on_host(getattr(state, name))) for name in _TENSORS[type(state)]}
         size = sum(tensor.nbytes for tensor in tensors.values())
         folder = self._folder
-        if folder and self._pays(size):
+        if folder and (self._pays(size) or is_told()):
             self._timed(lambda: store.save_state(folder, tensors, history), size)
+        end_step()
 
     def remove(self) -> None:
         """Remove the checkpoint: the run is complete."""

@@ -7,6 +7,7 @@ import sys
 
 from wordforest.cli import draw, explore, judge, learn, look  # noqa: F401 each adds its commands
 from wordforest.cli.base import UsageError, app
+from wordforest.interrupts import listening
 
 
 def main() -> None:
@@ -14,7 +15,8 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
     try:
-        sys.exit(app(prog_name="wordforest", standalone_mode=False))
+        with listening(lambda message: sys.stderr.write(message + "\n") and None):
+            sys.exit(app(prog_name="wordforest", standalone_mode=False))
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "wordforest"
         message = error.format_message()  # empty where the help was shown already

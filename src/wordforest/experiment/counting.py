@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.metadata import version
@@ -31,7 +30,6 @@ from wordforest.text.reader import find_sources, total_bytes
 
 Corpus = str | Path | Iterable[str | Path]
 _HELD_OUT_WINDOW = 10
-ALL = "all"  # folder inside a counts folder: counts of all words, so that text can be added (see extending.py)
 _COUNTING = (
     "window", "min_count", "max_vocab", "dynamic_window", "subsample", "keep_words", "max_contexts", "mark_sides",
 )  # fmt: skip
@@ -59,6 +57,7 @@ def count_corpus(
     count_settings = CountSettings(**settings)
     executor, names = threads(workers), names_of(corpus)
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        store.remove_checkpoint(Path(out))
         report.say(f"{out} is complete already")
         return load_counts(Path(out), mapped=True)[0]
     if resume and "-" in names:
@@ -70,7 +69,6 @@ def count_corpus(
         place = Place(store.counts_checkpoint(folder).parent, memory, named=True)
         tally, config = _tally(names, count_settings, executor, place, folder, report)
         replace(folder, force or resume)
-        drop_all_words(folder)
         save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
         n_pairs = int(tally.indptr[-1])
         fits = n_pairs * (4 + tally.dtype.itemsize) <= place.memory // 2
@@ -79,12 +77,6 @@ def count_corpus(
         store.remove_checkpoint(folder)
         report.say(f"wrote {folder}: {len(tally.vocabulary)} words, {n_pairs} pairs")
     return Counts(matrix, tally.vocabulary, tally.fingerprint)
-
-
-def drop_all_words(folder: Path) -> None:
-    """Remove the counts of all words that earlier counts kept to be added to."""
-    if store.is_counts_folder(folder / ALL):
-        shutil.rmtree(folder / ALL)
 
 
 def _tally(

@@ -21,11 +21,9 @@ from wordforest.counts import Counts, add_counts
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.counting import (
-    ALL,
     Corpus,
     count_config,
     count_names,
-    drop_all_words,
     load_counts,
     names_of,
     threads,
@@ -34,6 +32,7 @@ from wordforest.experiment.output import output
 from wordforest.experiment.output import replace as make_room
 from wordforest.progress import Reporter
 from wordforest.settings import CountSettings, check_known
+from wordforest.store.names import ALL_WORDS
 from wordforest.text import Vocabulary, choose_words
 from wordforest.text.windows import narrow
 
@@ -70,10 +69,8 @@ def count_extendable(
             whole, config = _joined(*old, whole, config, sides=asked.mark_sides)
         counts = pooled(whole, asked)
         make_room(folder, force)
-        drop_all_words(folder)
-        _save(folder / ALL, whole, config)
         named = count_config(config["corpus"], asked, str(config["fingerprint"]))
-        _save(folder, counts, named)
+        store.save_counts(folder, *_parts(counts), named, all_words=(*_parts(whole), config))
         report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
     return counts
 
@@ -93,12 +90,12 @@ def pooled(whole: Counts, settings: CountSettings) -> Counts:
 
 
 def _before(folder: Path, asked: CountSettings) -> tuple[Counts, dict[str, Any]]:
-    if not store.is_counts_folder(folder / ALL):
+    if not store.is_counts_folder(folder / ALL_WORDS):
         raise InputError(
             f"{folder}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
             "which other counts do not have. Count all the text again, with --extendable."
         )
-    counts, config = load_counts(folder / ALL)
+    counts, config = load_counts(folder / ALL_WORDS)
     for name in _SHAPING:
         if config.get(name) != getattr(asked, name):
             raise InputError(
@@ -146,5 +143,5 @@ def _summed(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], sha
     return matrix
 
 
-def _save(folder: Path, counts: Counts, config: dict[str, Any]) -> None:
-    store.save_counts(folder, counts.vocabulary.words, counts.vocabulary.counts, counts.matrix, config)
+def _parts(counts: Counts) -> tuple[Any, Any, Any]:
+    return counts.vocabulary.words, counts.vocabulary.counts, counts.matrix

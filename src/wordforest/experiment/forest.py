@@ -28,6 +28,7 @@ from wordforest.counts import Counts
 from wordforest.execution import Threads
 from wordforest.experiment.counting import Corpus, associate, load_or_count, names_of, threads, versions
 from wordforest.experiment.output import as_codes, learning, output, replace
+from wordforest.interrupts import step_by_step
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, history_row
 from wordforest.settings import TrainSettings, split_settings
@@ -59,6 +60,7 @@ def train(
     executor = threads(workers)
     names = names_of(corpus)
     if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        store.remove_checkpoint(Path(out))
         report.say(f"{out} is complete already")
         return store.load_run(Path(out))
     with output(out, force or resume) as folder:
@@ -112,7 +114,8 @@ def _learn(
         if not step.last:
             checkpoint.keep_learning(state, history)
 
-    learned, forest, found = learn(X, settings, begun, report, on_step)
+    with step_by_step():
+        learned, forest, found = learn(X, settings, begun, report, on_step)
     for notice in learned.notices:
         report.say(f"warning: {notice}")
     return _as_run(vocabulary, learned, forest, {**count_config, **asdict(settings), **found}, history)

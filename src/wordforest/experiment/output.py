@@ -13,6 +13,7 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.coder.online import Step
+from wordforest.errors import InputError
 from wordforest.progress import Event
 
 
@@ -26,24 +27,35 @@ def output(out: str | Path | None, force: bool) -> Iterator[Path | None]:
         yield None
         return
     folder = Path(out)
+    store.check_free(folder, force=True)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    if not (force and folder.is_dir()):
-        store.prepare_folder(folder, force=force)
-    try:
-        tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
-        yield folder
-    except BaseException:
-        store.drop_empty_checkpoint(folder)
-        with suppress(OSError):  # not empty
-            for path in made:
-                path.rmdir()
-        raise
+    folder.mkdir(parents=True, exist_ok=True)
+    with store.locked(folder):
+        store.check_free(folder, force=force)
+        try:
+            tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
+            yield folder
+        except BaseException as error:
+            _leave(folder, made, error)
+            raise
+
+
+def _leave(folder: Path, made: list[Path], error: BaseException) -> None:
+    """Leave a folder as it was, but for what a next try can go on with, which is told."""
+    store.drop_empty_checkpoint(folder)
+    if store.has_checkpoint(folder):
+        if not isinstance(error, InputError):
+            error.add_note(f"Go on where it stopped with the same command and --resume: {folder} keeps what was done.")
+        return
+    with suppress(OSError):  # not empty
+        for path in made:
+            path.rmdir()
 
 
 def replace(folder: Path, force: bool) -> None:
-    """Make room for new results: with ``force``, ours that are there go away."""
+    """Make room for new results, which take the place of old ones in one go: what was left half made goes away."""
     if force:
-        store.remove_results(folder)
+        store.remove_leftovers(folder)
 
 
 def as_codes(A: NDArray[np.float32]) -> sparse.csr_array:

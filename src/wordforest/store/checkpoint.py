@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wordforest.store.files import read_json, write_json
-from wordforest.store.run import CHECKPOINT
+from wordforest.store.names import CHECKPOINT
 from wordforest.store.tensors import Tensors, read_metadata, read_tensors, write_tensors
 
 
@@ -55,6 +55,7 @@ def drop_empty_checkpoint(folder: Path) -> None:
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Remove the checkpoint, if there is one."""
+    """Remove the checkpoint, if there is one; first what makes it one."""
+    (folder / CHECKPOINT / "settings.json").unlink(missing_ok=True)
     if (folder / CHECKPOINT).is_dir():
         shutil.rmtree(folder / CHECKPOINT)

@@ -45,8 +45,21 @@ def replace_file(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+@contextmanager
+def replace_pair(first: Path, second: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield temporary paths of two files that belong together; a kill between the two leaves no ``second``."""
+    with replace_file(second) as b, replace_file(first) as a:
+        yield a, b
+        second.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have changes of names on the disk."""
     if os.name == "posix":
-        _sync(path.parent, os.O_RDONLY)
+        _sync(folder, os.O_RDONLY)
 
 
 def write_text(path: Path, text: str) -> None:

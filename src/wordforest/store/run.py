@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.store.counts import COUNTS_FILES, is_counts_folder
+from wordforest.store.counts import is_counts_folder
 from wordforest.store.files import (
-    TEMPORARY,
     parse_object,
     read_json,
     read_text,
@@ -23,19 +22,13 @@ from wordforest.store.files import (
     write_json,
     write_text,
 )
+from wordforest.store.names import CHECKPOINT, RESULTS
+from wordforest.store.swap import remove_leftovers, replaced, settle
 from wordforest.store.tensors import read_csr, read_tensors, write_csr, write_tensors
 from wordforest.store.vocab import read_vocab, write_vocab
 from wordforest.vectors import CSR, Vectors, first_non_finite_row
 
-RUN_FILES = (
-    "config.json",
-    "vocab.tsv",
-    "codes.safetensors",
-    "dictionary.safetensors",
-    "forest.json",
-    "history.jsonl",
-)
-CHECKPOINT = "checkpoint"
+_LAST = "codes.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +73,20 @@ class Run:
 
 def is_run_folder(path: Path) -> bool:
     """Return whether a folder holds codes."""
-    return (path / "codes.safetensors").is_file()
+    settle(path)
+    return (path / _LAST).is_file()
 
 
 def save_run(folder: Path, run: Run) -> None:
-    """Write a run, each file whole; the codes come last, so a folder that has them is complete."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "config.json", run.config)
-    write_vocab(folder / "vocab.tsv", run.words, run.counts)
-    write_json(folder / "forest.json", {"parent": run.forest.parent.tolist()})
-    write_history(folder / "history.jsonl", run.history)
-    if run.dictionary is None:
-        (folder / "dictionary.safetensors").unlink(missing_ok=True)
-    else:
-        write_tensors(folder / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
-    write_csr(folder / "codes.safetensors", run.codes.astype(np.float32, copy=False))
+    """Write a run in place of the results that a folder holds; the codes come last, so one that has them is complete."""
+    with replaced(folder, RESULTS, _LAST) as staging:
+        write_json(staging / "config.json", run.config)
+        write_vocab(staging / "vocab.tsv", run.words, run.counts)
+        write_json(staging / "forest.json", {"parent": run.forest.parent.tolist()})
+        write_history(staging / "history.jsonl", run.history)
+        if run.dictionary is not None:
+            write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
+        write_csr(staging / _LAST, run.codes.astype(np.float32, copy=False))
 
 
 def load_run(folder: Path) -> Run:
@@ -121,15 +113,8 @@ def load_run(folder: Path) -> Run:
 
 def prepare_folder(folder: Path, *, force: bool) -> None:
     """Create a folder for results. One that holds anything needs ``force``, which removes our files alone."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder, but this is a file. Choose another --out.")
+    check_free(folder, force=force)
     folder.mkdir(parents=True, exist_ok=True)
-    if not any(folder.iterdir()):
-        return
-    if not force:
-        begun = (folder / CHECKPOINT).is_dir() and not is_run_folder(folder)
-        go_on = "add --resume to go on with it, " if begun else ""
-        raise InputError(f"{folder} already exists; {go_on}add --force to replace it or choose another --out.")
     remove_results(folder)
     checkpoint = folder / CHECKPOINT
     if checkpoint.is_symlink() or checkpoint.is_file():
@@ -138,12 +123,23 @@ def prepare_folder(folder: Path, *, force: bool) -> None:
         shutil.rmtree(checkpoint)
 
 
+def check_free(folder: Path, *, force: bool) -> None:
+    """Refuse a folder for results that holds anything, unless ``force``."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder, but this is a file. Choose another --out.")
+    if not force and folder.exists() and any(folder.iterdir()):
+        begun = (folder / CHECKPOINT).is_dir() and not is_run_folder(folder)
+        go_on = "add --resume to go on with it, " if begun else ""
+        raise InputError(f"{folder} already exists; {go_on}add --force to replace it or choose another --out.")
+
+
 def remove_results(folder: Path) -> None:
     """Remove what runs and counts leave in a folder, codes first, and nothing else; a checkpoint stays."""
-    known = [folder / name for name in ("codes.safetensors", *RUN_FILES, *COUNTS_FILES)]
-    for path in [*known, *folder.glob(TEMPORARY)]:
+    settle(folder)
+    for path in (folder / name for name in RESULTS):
         if path.is_file() or path.is_symlink():
             path.unlink()
+    remove_leftovers(folder)
 
 
 def write_history(path: Path, history: list[dict[str, Any]]) -> None:

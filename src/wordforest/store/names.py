@@ -1,0 +1,14 @@
+"""What lies in RUN and COUNTS folders."""
+
+RUN_FILES = (
+    "config.json",
+    "vocab.tsv",
+    "codes.safetensors",
+    "dictionary.safetensors",
+    "forest.json",
+    "history.jsonl",
+)
+COUNTS_FILES = ("config.json", "vocab.tsv", "counts.safetensors")
+ALL_WORDS = "all"  # inside COUNTS: counts of all words, so that text can be added
+CHECKPOINT = "checkpoint"  # inside both, while they are made
+RESULTS = (*dict.fromkeys(("codes.safetensors", "counts.safetensors", *RUN_FILES, *COUNTS_FILES, ALL_WORDS)),)
