@@ -1,12 +1,16 @@
-"""Being told to stop by Ctrl-C or SIGTERM: at once, or after the step at hand where a checkpoint can be written then."""
+"""Being told to stop by Ctrl-C or SIGTERM: at once, or after the step at hand, where a checkpoint can follow it."""
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
+ENDS_WITH_STDIN = "WORDFOREST_ENDS_WITH_STDIN"  # set for a job: when its parent is gone, it has nothing to do
 PATIENT = "stopping after this step, to keep what was done. Once more stops at once."
 
 
@@ -38,9 +42,11 @@ _listener = _Listener()
 @contextmanager
 def listening(say: Callable[[str], None]) -> Iterator[None]:
     """Listen to Ctrl-C and SIGTERM within the block, which a program's main thread runs; signals ignored stay so."""
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    usual: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     heard = [number for number, handler in usual.items() if signal.getsignal(number) == handler]
     _listener.say = say
+    if os.environ.pop(ENDS_WITH_STDIN, ""):
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
     for number in heard:
         signal.signal(number, _listener.hear)
     try:
@@ -48,6 +54,13 @@ def listening(say: Callable[[str], None]) -> Iterator[None]:
     finally:
         for number in heard:
             signal.signal(number, usual[number])
+
+
+def _end_with_stdin() -> None:
+    """Wait until nobody holds the other end of standard input, however it was lost, and end this process."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from wordforest.coder.kernels import on_host
 from wordforest.coder.online import State, Step
 from wordforest.counts import Counts
 from wordforest.errors import InputError
-from wordforest.interrupts import is_told, end_step
+from wordforest.interrupts import end_step, is_told
 from wordforest.text import Vocabulary
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
@@ -36,6 +36,7 @@ class Checkpoint:
 
     def __init__(self, folder: Path | None, settings: dict[str, Any], *, resume: bool) -> None:
         self._folder = folder
+        self._text = ""
         self._last = time.monotonic()
         self._seconds_per_byte = 1 / _BYTES_PER_SECOND
         if folder is None:
@@ -57,9 +58,13 @@ class Checkpoint:
             place = store.counts_checkpoint(self._folder)
             self._timed(lambda: store.save_counts(place, *parts), counts.matrix.nnz * 8)
 
-    def learning(self, kind: type[State] | type[EntryState]) -> tuple[Any, list[dict[str, Any]]]:
-        """Return where learning stood, a state of this kind, and its history, if an earlier try wrote it."""
-        found = store.load_state(self._folder, _TENSORS[kind]) if self._folder else None
+    def learning(self, kind: type[State] | type[EntryState], text: str = "") -> tuple[Any, list[dict[str, Any]]]:
+        """Return where learning stood, a state of this kind, and its history, if an earlier try wrote it.
+
+        ``text`` is the fingerprint of what is learned from; a state of another text is an error.
+        """
+        self._text = text
+        found = store.load_state(self._folder, _TENSORS[kind], text) if self._folder else None
         if found is None:
             return None, []
         tensors, history = found
@@ -75,7 +80,7 @@ class Checkpoint:
         size = sum(tensor.nbytes for tensor in tensors.values())
         folder = self._folder
         if folder and (self._pays(size) or is_told()):
-            self._timed(lambda: store.save_state(folder, tensors, history), size)
+            self._timed(lambda: store.save_state(folder, tensors, history, self._text), size)
         end_step()
 
     def remove(self) -> None:

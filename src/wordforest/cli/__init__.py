@@ -15,10 +15,14 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
     try:
-        with listening(lambda message: sys.stderr.write(message + "\n") and None):
+        with listening(_say):
             sys.exit(app(prog_name="wordforest", standalone_mode=False))
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "wordforest"
         message = error.format_message()  # empty where the help was shown already
         sys.stderr.write(f"error: {message}\nTry: {command} --help\n" if message else "")
         sys.exit(2)
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(message + "\n")

@@ -17,7 +17,7 @@ from wordforest.coder.certificate import duality_gaps
 from wordforest.coder.kernels import namespace
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.execution import Executor, Threads, check_room, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -236,6 +236,8 @@ def encode(
     returned.
     """
     X = as_rows(X)
+    V, M = X.shape[0], D.shape[1]
+    check_room(f"codes of {M:,} numbers for {V:,} rows", float(D.dtype.itemsize) * M * V + 24.0 * M * M)
     with one_blas_thread():
         gram = Gram(D.T @ D)
         squares = row_squares(X)

@@ -33,7 +33,7 @@ from wordforest.coder.encode import (
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.execution import Executor, Threads, check_room, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -135,6 +135,7 @@ def learn_online(
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
     X = as_rows(X)
+    check_learning_fits(X.shape[0], X.shape[1], n_components if start is None else start.shape[1])
     if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
         executor = Threads(1)  # the device has threads enough
     learner = _Learner(X, penalty, settings, weights, executor or Threads())
@@ -145,6 +146,12 @@ def learn_online(
                 on_step(step, learner.state)
     state = learner.state
     return Learned(state.D, state.A, learner.gap, learner.converged, state.history, learner.revived, learner.notices)
+
+
+def check_learning_fits(n_words: int, n_contexts: int, n_components: int) -> None:
+    """Refuse sizes whose codes, dictionary and statistics do not fit into the memory of this machine."""
+    V, C, M = n_words, n_contexts, n_components
+    check_room(f"a dictionary of {M:,} atoms for {V:,} words and {C:,} contexts", 4.0 * M * (V + 3 * C) + 24.0 * M * M)
 
 
 class _Learner:

@@ -20,7 +20,15 @@ from wordforest.association import Allocate
 from wordforest.coder import kernels
 from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
 from wordforest.coder.forest import Forest
-from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
+from wordforest.coder.online import (
+    Learned,
+    OnlineSettings,
+    OnStep,
+    State,
+    Step,
+    check_learning_fits,
+    learn_online,
+)
 from wordforest.coder.penalties import with_lam
 from wordforest.coder.shape import in_order
 from wordforest.coder.tune import lam_for_training
@@ -57,6 +65,8 @@ def train(
     report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
     kernels.check_device(train_settings.device)
+    if train_settings.learner == "online":
+        check_learning_fits(1, 1, len(train_settings.forest))  # before hours of counting
     executor = threads(workers)
     names = names_of(corpus)
     if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
@@ -105,7 +115,8 @@ def _learn(
 ) -> Run:
     report(Event("learn", 0, None, "words"))
     X.data = X.data.astype(settings.dtype, copy=False)
-    begun, history = checkpoint.learning(State if settings.learner == "online" else EntryState)
+    kind = State if settings.learner == "online" else EntryState
+    begun, history = checkpoint.learning(kind, str(count_config.get("fingerprint", "")))
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
     def on_step(step: Step, state: State | EntryState) -> None:

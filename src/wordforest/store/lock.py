@@ -11,21 +11,16 @@ from pathlib import Path
 
 from wordforest.errors import InputError
 
-try:
-    import fcntl
-except ImportError:  # not on Windows: there, folders go without
-    fcntl = None  # type: ignore[assignment, unused-ignore]
-
 _TAKEN = (errno.EACCES, errno.EAGAIN)
 _PAUSE = 0.05  # seconds between two tries
 
 
 @contextmanager
-def locked(folder: Path, patience: float = 0.0) -> Iterator[None]:
-    """Keep other writers out of a folder that exists; one that is inside already is an error after ``patience`` seconds.
+def locked(folder: Path, patience: float = 1.0) -> Iterator[None]:
+    """Keep other writers out of a folder that exists; one that is still inside after ``patience`` seconds is an error.
 
-    The lock is on the folder itself, so it leaves no file and cannot outlive a process that was killed. File systems
-    that know no such locks go without.
+    The lock is on the folder itself, so it leaves no file and cannot outlive a process that was killed, but for the
+    moment in which a child it was just starting has not begun. File systems that know no such locks go without.
     """
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -42,7 +37,9 @@ def locked(folder: Path, patience: float = 0.0) -> Iterator[None]:
 
 
 def _take(handle: int) -> bool:
-    if fcntl is None:
+    try:
+        import fcntl
+    except ImportError:  # on Windows, where folders go without
         return True
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -78,7 +78,7 @@ def is_run_folder(path: Path) -> bool:
 
 
 def save_run(folder: Path, run: Run) -> None:
-    """Write a run in place of the results that a folder holds; the codes come last, so one that has them is complete."""
+    """Write a run in place of the results that a folder holds; codes come last: a folder that has them is complete."""
     with replaced(folder, RESULTS, _LAST) as staging:
         write_json(staging / "config.json", run.config)
         write_vocab(staging / "vocab.tsv", run.words, run.counts)

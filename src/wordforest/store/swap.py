@@ -49,7 +49,7 @@ def replaced(folder: Path, known: Sequence[str], last: str) -> Iterator[Path]:
 def settle(folder: Path) -> None:
     """Finish what a process that was killed had begun to put in place, unless one is at work there now."""
     if (folder / READY).is_dir():
-        with suppress(InputError, OSError), locked(folder):
+        with suppress(InputError, OSError), locked(folder, patience=0.0):
             _finish(folder)
 
 

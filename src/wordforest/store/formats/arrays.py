@@ -19,6 +19,7 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
+from wordforest.execution import check_room
 from wordforest.store.files import replace_file
 from wordforest.store.formats.source import AGAIN, Source, assembled, check_words
 from wordforest.store.tensors import Tensors, write_tensors
@@ -49,6 +50,7 @@ def read_npz(source: Source) -> Vectors:
     """Return the vectors of an .npz file; nothing in it is unpickled, and no size is believed unseen."""
     try:
         with zipfile.ZipFile(source.name) as archive:
+            check_room(f"{source.name}: unpacking it", sum(entry.file_size for entry in archive.infolist()))
             for entry in archive.infolist():
                 _check_size(source.name, archive, entry)
         with np.load(source.name, allow_pickle=False) as archive:
@@ -65,7 +67,7 @@ def read_safetensors(source: Source) -> Vectors:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(source.name, framework="numpy") as file:
+        with safe_open(source.name, framework="numpy", backend="pread") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 not a dict
             text = (file.metadata() or {}).get("words")
     except (SafetensorError, OSError, TypeError, AttributeError) as error:
