@@ -106,6 +106,16 @@ def begin_or_go_on(folder: Path, settings: dict[str, Any], *, resume: bool) -> N
         store.begin_checkpoint(folder, settings)
 
 
+def check_complete(folder: Path, settings: dict[str, Any], config: dict[str, Any]) -> None:
+    """Refuse to take a complete result for one with other settings; what was left to be found may be anything."""
+    for name, value in settings.items():
+        if value not in (None, "auto") and config.get(name, value) != value:
+            raise InputError(
+                f"{folder} is complete, but with {name} = {config[name]}, and now it is {value}. "
+                "Use the same settings, --force to begin again, or another --out."
+            )
+
+
 def history_row(step: Step, seconds: float) -> dict[str, Any]:
     """Return a step as a line of history.jsonl."""
     return {"seconds": round(seconds, 3), **asdict(step)}

@@ -20,7 +20,7 @@ from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.output import output, replace
 from wordforest.progress import Event, Report, Reporter
-from wordforest.resume import begin_or_go_on
+from wordforest.resume import begin_or_go_on, check_complete
 from wordforest.settings import CountSettings, at_least, check_known
 from wordforest.store.counts import save_count_parts
 from wordforest.store.tensors import map_csr
@@ -57,9 +57,11 @@ def count_corpus(
     count_settings = CountSettings(**settings)
     executor, names = threads(workers), names_of(corpus)
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        counts, config = load_counts(Path(out), mapped=True)
+        check_complete(Path(out), json.loads(json.dumps({"corpus": names, **asdict(count_settings)})), config)
         store.remove_checkpoint(Path(out))
         report.say(f"{out} is complete already")
-        return load_counts(Path(out), mapped=True)[0]
+        return counts
     if resume and "-" in names:
         raise InputError("standard input cannot be read again to go on with. Give a file, or leave --resume out.")
     with output(out, force or resume) as folder:

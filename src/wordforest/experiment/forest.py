@@ -38,7 +38,7 @@ from wordforest.experiment.counting import Corpus, associate, load_or_count, nam
 from wordforest.experiment.output import as_codes, learning, output, replace
 from wordforest.interrupts import step_by_step
 from wordforest.progress import Event, Reporter
-from wordforest.resume import Checkpoint, history_row
+from wordforest.resume import Checkpoint, check_complete, history_row
 from wordforest.settings import TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary
@@ -70,9 +70,11 @@ def train(
     executor = threads(workers)
     names = names_of(corpus)
     if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        run = store.load_run(Path(out))
+        check_complete(Path(out), json.loads(json.dumps(asdict(train_settings))), run.config)
         store.remove_checkpoint(Path(out))
         report.say(f"{out} is complete already")
-        return store.load_run(Path(out))
+        return run
     with output(out, force or resume) as folder:
         begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
         checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)

@@ -13,10 +13,9 @@ from wordforest.store.checkpoint import (
 from wordforest.store.counts import is_counts_folder, load_counts, save_counts
 from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
 from wordforest.store.formats import read_vectors, vector_files, write_vectors
-from wordforest.store.lock import locked
-from wordforest.store.run import Run, check_free, is_run_folder, load_run, prepare_folder, remove_results, save_run
+from wordforest.store.lock import locked, remove_leftovers
+from wordforest.store.run import Run, check_free, is_run_folder, load_run, save_run
 from wordforest.store.spool import arrays_in
-from wordforest.store.swap import remove_leftovers
 from wordforest.store.tensors import write_sparse
 
 __all__ = [
@@ -34,12 +33,10 @@ __all__ = [
     "load_run",
     "load_state",
     "locked",
-    "prepare_folder",
     "read_json",
     "read_vectors",
     "remove_checkpoint",
     "remove_leftovers",
-    "remove_results",
     "replace_file",
     "save_counts",
     "save_run",

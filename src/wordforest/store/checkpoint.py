@@ -62,6 +62,9 @@ def drop_empty_checkpoint(folder: Path) -> None:
 
 def remove_checkpoint(folder: Path) -> None:
     """Remove the checkpoint, if there is one; first what makes it one."""
-    (folder / CHECKPOINT / "settings.json").unlink(missing_ok=True)
-    if (folder / CHECKPOINT).is_dir():
-        shutil.rmtree(folder / CHECKPOINT)
+    checkpoint = folder / CHECKPOINT
+    if checkpoint.is_symlink() or checkpoint.is_file():
+        checkpoint.unlink()
+    elif checkpoint.is_dir():
+        (checkpoint / "settings.json").unlink(missing_ok=True)
+        shutil.rmtree(checkpoint)

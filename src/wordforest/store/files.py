@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from wordforest.errors import InputError
+from wordforest.store.lock import workplace
 
 
 class Savable(Protocol):
@@ -22,12 +22,9 @@ class Savable(Protocol):
         """Write the figure."""
 
 
-TEMPORARY = ".wordforest-*.tmp"
-
-
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; it takes the place of ``path`` if the block succeeds.
+    """Yield a path in a folder of its own beside ``path``; it takes the place of ``path`` if the block succeeds.
 
     The content is on the disk before the name changes. A block that raises leaves ``path`` as it was.
     """
@@ -35,16 +32,14 @@ def replace_file(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: the folder {path.parent} does not exist. Create it or write elsewhere.")
     if path.is_dir():
         raise InputError(f"{path}: expected a file to write, but this is a folder. Choose another name.")
-    temporary = path.with_name(TEMPORARY.replace("*", secrets.token_hex(8)))
-    try:
+    with workplace(path.parent) as place:
+        temporary = place / "new"
         temporary.touch(exist_ok=False)
         mode = temporary.stat().st_mode & 0o777  # what the umask grants; safetensors would leave 0600
         yield temporary
         temporary.chmod(mode)
         _sync(temporary, os.O_RDWR)
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
+import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 
 from wordforest.errors import InputError
 
+TEMPORARY = ".wordforest-*.tmp"
 _TAKEN = (errno.EACCES, errno.EAGAIN)
 _PAUSE = 0.05  # seconds between two tries
 
@@ -36,13 +40,46 @@ def locked(folder: Path, patience: float = 1.0) -> Iterator[None]:
         os.close(handle)
 
 
-def _take(handle: int) -> bool:
+@contextmanager
+def workplace(folder: Path) -> Iterator[Path]:
+    """Yield a new folder inside ``folder`` for what is not finished yet; it goes away at the end.
+
+    It is locked, so that whoever comes later can tell the workplace of a process that was killed, and remove it.
+    """
+    if not fnmatch(folder.name, TEMPORARY):
+        remove_leftovers(folder)
+    while True:
+        place = folder / TEMPORARY.replace("*", secrets.token_hex(8))
+        place.mkdir()
+        handle = os.open(place, os.O_RDONLY)
+        if _take(handle) and place.is_dir():
+            break
+        os.close(handle)  # somebody took it for a leftover before it was locked
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        os.close(handle)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the workplaces of processes that were killed."""
+    for place in folder.glob(TEMPORARY):
+        with suppress(OSError):  # somebody else was quicker
+            handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+            if _take(handle, without=False):
+                shutil.rmtree(place)
+            os.close(handle)
+
+
+def _take(handle: int, *, without: bool = True) -> bool:
+    """Lock what a handle stands for; where there are no locks, return ``without``."""
     try:
         import fcntl
-    except ImportError:  # on Windows, where folders go without
-        return True
+    except ImportError:  # on Windows
+        return without
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno not in _TAKEN
+        return without and error.errno not in _TAKEN
     return True

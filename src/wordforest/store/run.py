@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +22,7 @@ from wordforest.store.files import (
     write_text,
 )
 from wordforest.store.names import CHECKPOINT, RESULTS
-from wordforest.store.swap import remove_leftovers, replaced, settle
+from wordforest.store.swap import replaced, settle
 from wordforest.store.tensors import read_csr, read_tensors, write_csr, write_tensors
 from wordforest.store.vocab import read_vocab, write_vocab
 from wordforest.vectors import CSR, Vectors, first_non_finite_row
@@ -111,18 +110,6 @@ def load_run(folder: Path) -> Run:
         raise InputError(f"{folder}: {error}") from error
 
 
-def prepare_folder(folder: Path, *, force: bool) -> None:
-    """Create a folder for results. One that holds anything needs ``force``, which removes our files alone."""
-    check_free(folder, force=force)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_results(folder)
-    checkpoint = folder / CHECKPOINT
-    if checkpoint.is_symlink() or checkpoint.is_file():
-        checkpoint.unlink()
-    elif checkpoint.is_dir():
-        shutil.rmtree(checkpoint)
-
-
 def check_free(folder: Path, *, force: bool) -> None:
     """Refuse a folder for results that holds anything, unless ``force``."""
     if folder.exists() and not folder.is_dir():
@@ -131,15 +118,6 @@ def check_free(folder: Path, *, force: bool) -> None:
         begun = (folder / CHECKPOINT).is_dir() and not is_run_folder(folder)
         go_on = "add --resume to go on with it, " if begun else ""
         raise InputError(f"{folder} already exists; {go_on}add --force to replace it or choose another --out.")
-
-
-def remove_results(folder: Path) -> None:
-    """Remove what runs and counts leave in a folder, codes first, and nothing else; a checkpoint stays."""
-    settle(folder)
-    for path in (folder / name for name in RESULTS):
-        if path.is_file() or path.is_symlink():
-            path.unlink()
-    remove_leftovers(folder)
 
 
 def write_history(path: Path, history: list[dict[str, Any]]) -> None:

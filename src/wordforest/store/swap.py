@@ -7,15 +7,14 @@ whoever opens the folder next finishes the moves.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from wordforest.errors import InputError
-from wordforest.store.files import TEMPORARY, read_json, sync_folder, write_json
-from wordforest.store.lock import locked
+from wordforest.store.files import read_json, sync_folder, write_json
+from wordforest.store.lock import locked, workplace
 from wordforest.store.names import RESULTS
 
 READY = ".wordforest-ready"
@@ -30,9 +29,7 @@ def replaced(folder: Path, known: Sequence[str], last: str) -> Iterator[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     _finish(folder)
-    staging = folder / TEMPORARY.replace("*", secrets.token_hex(8))
-    try:
-        staging.mkdir()
+    with workplace(folder) as staging:
         yield staging
         names = sorted((path.name for path in staging.iterdir()), key=lambda name: (name == last, name))
         for name in names:
@@ -40,8 +37,6 @@ def replaced(folder: Path, known: Sequence[str], last: str) -> Iterator[Path]:
                 raise InputError(f"{folder / name}: a file or folder of results belongs here. Rename this folder.")
         write_json(staging / _PLAN, {"remove": [name for name in known if name not in names], "move": names})
         staging.rename(folder / READY)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     sync_folder(folder)
     _finish(folder)
 
@@ -51,15 +46,6 @@ def settle(folder: Path) -> None:
     if (folder / READY).is_dir():
         with suppress(InputError, OSError), locked(folder, patience=0.0):
             _finish(folder)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove what writers that were killed left behind."""
-    for path in folder.glob(TEMPORARY):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
 
 
 def _finish(folder: Path) -> None:
