@@ -24,6 +24,7 @@ class Bench:
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
         shutil.rmtree(folder, ignore_errors=True)
+        _load_everything()
         self.places = write_inputs(folder / "inputs", seed)
         _make_short_runs_write_like_long_ones()
         for line in PREPARATION:  # in this process, so that every fork has all modules and kernels
@@ -132,6 +133,18 @@ def go_on(bench: Bench, command: Command, out: Path, new: dict[str, str]) -> Non
         )
     if left := [name for name in leftovers(out) if "judged" not in name]:
         raise LossError(f"{command.name}: left behind: {left}")
+
+
+def _load_everything() -> None:
+    """Import all of wordforest, so that forks have nothing left to load."""
+    import pkgutil
+    import urllib.request  # noqa: F401 what data are fetched with
+
+    import wordforest
+
+    for module in pkgutil.walk_packages(wordforest.__path__, "wordforest."):
+        if not module.name.endswith(("__main__", "fused")):
+            __import__(module.name)
 
 
 def _make_short_runs_write_like_long_ones() -> None:

@@ -95,7 +95,7 @@ class Checkpoint:
         started = time.monotonic()
         write()
         self._last = time.monotonic()
-        self._seconds_per_byte = (self._last - started) / size
+        self._seconds_per_byte = (self._last - started) / max(size, 1)
 
 
 def begin_or_go_on(folder: Path, settings: dict[str, Any], *, resume: bool) -> None:

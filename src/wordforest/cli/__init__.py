@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import sys
 
+from typer import Abort
+
 from wordforest.cli import draw, explore, judge, learn, look  # noqa: F401 each adds its commands
-from wordforest.cli.base import UsageError, app
+from wordforest.cli.base import UsageError, app, explain
 from wordforest.interrupts import listening
 
 
@@ -22,6 +24,10 @@ def main() -> None:
         message = error.format_message()  # empty where the help was shown already
         sys.stderr.write(f"error: {message}\nTry: {command} --help\n" if message else "")
         sys.exit(2)
+    except (KeyboardInterrupt, Abort) as error:  # before a command had begun
+        message, code = explain(error.__cause__ or error)
+        sys.stderr.write(message + "\n")
+        sys.exit(code)
 
 
 def _say(message: str) -> None:

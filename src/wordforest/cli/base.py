@@ -80,14 +80,15 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
         except (Exception, KeyboardInterrupt) as error:
             if kwargs.get("verbose"):
                 traceback.print_exc()
-            message, code = _explain(error)
+            message, code = explain(error)
             sys.stderr.write(message + "\n")
             raise SystemExit(code) from None
 
     return run
 
 
-def _explain(error: BaseException) -> tuple[str, int]:
+def explain(error: BaseException) -> tuple[str, int]:
+    """Return what to tell a person about an error, and the exit code."""
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", []))
     if isinstance(error, InputError | MissingExtraError):
         return f"error: {error}", 2

@@ -75,7 +75,7 @@ def train(
         store.remove_checkpoint(Path(out))
         report.say(f"{out} is complete already")
         return run
-    with output(out, force or resume) as folder:
+    with output(out, force or resume, fresh=not resume) as folder:
         begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
         checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
         by_entries = train_settings.learner == "entries"

@@ -18,10 +18,11 @@ from wordforest.progress import Event
 
 
 @contextmanager
-def output(out: str | Path | None, force: bool) -> Iterator[Path | None]:
+def output(out: str | Path | None, force: bool, *, fresh: bool = False) -> Iterator[Path | None]:
     """Yield a folder that may be written to. What it holds stays until there is something to replace it.
 
-    Folders made here go away again if nothing comes of them.
+    Folders made here go away again if nothing comes of them. A checkpoint that is ``fresh``, begun by this job, goes
+    with bad input, which no second try would make good.
     """
     if out is None:
         yield None
@@ -36,6 +37,8 @@ def output(out: str | Path | None, force: bool) -> Iterator[Path | None]:
             tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
             yield folder
         except BaseException as error:
+            if fresh and isinstance(error, InputError):
+                store.remove_checkpoint(folder)
             _leave(folder, made, error)
             raise
 
