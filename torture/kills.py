@@ -137,8 +137,12 @@ def go_on(bench: Bench, command: Command, out: Path, new: dict[str, str]) -> Non
 
 def _load_everything() -> None:
     """Import all of wordforest, so that forks have nothing left to load."""
+    import ftplib  # noqa: F401 as are the next, what Pooch needs
     import pkgutil
-    import urllib.request  # noqa: F401 what data are fetched with
+    import urllib.request  # noqa: F401
+
+    import pooch  # noqa: F401
+    import requests  # noqa: F401
 
     import wordforest
 
