@@ -12,6 +12,7 @@ from torture.child import Ended, Fault, has_shim, kill_after, run
 from torture.desk import PREPARATION, Command, digests, known_commands, leftovers, write_inputs
 
 Row = dict[str, Any]
+FEW = 10  # moments of a short run
 
 
 class LossError(AssertionError):
@@ -49,7 +50,12 @@ def torture_kills(folder: Path, seed: int, moments: int, only: str = "") -> list
     """Kill every command at so many moments; return a row for each."""
     bench = Bench(folder, seed)
     commands = [command for command in known_commands() if only in command.name]
-    return [_kill_command(bench, command, random.Random(f"{seed} {command.name}"), moments) for command in commands]
+    rows = []
+    for command in commands:
+        # the jobs of reproduce are processes of their own, which take seconds to start
+        wanted = moments if command.verb != "reproduce" or moments > FEW else 1
+        rows.append(_kill_command(bench, command, random.Random(f"{seed} {command.name}"), wanted))
+    return rows
 
 
 def _kill_command(bench: Bench, command: Command, rng: random.Random, moments: int) -> Row:

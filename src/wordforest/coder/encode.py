@@ -17,6 +17,7 @@ from wordforest.coder.certificate import duality_gaps
 from wordforest.coder.kernels import namespace
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
+from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads, check_room, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
@@ -238,9 +239,9 @@ def encode(
     X = as_rows(X)
     V, M = X.shape[0], D.shape[1]
     check_room(f"codes of {M:,} numbers for {V:,} rows", float(D.dtype.itemsize) * M * V + 24.0 * M * M)
+    squares = finite_squares(X)
     with one_blas_thread():
         gram = Gram(D.T @ D)
-        squares = row_squares(X)
         A = np.zeros((X.shape[0], D.shape[1]), dtype=D.dtype)
 
         def code(rows: Array) -> Codes:
@@ -252,8 +253,23 @@ def encode(
         for rows, codes in zip(blocks, (executor or Threads()).map(code, blocks), strict=True):
             A[rows] = codes.A
             parts.append((codes.n_iter, codes.converged, codes.gap))
-    n_iter, converged, gap = zip(*parts, strict=True)
-    return Codes(A, max(n_iter), all(converged), max(gap))
+    if not parts:
+        return Codes(A, 0, True, 0.0)
+    n_iter, converged, gaps = zip(*parts, strict=True)
+    if not np.isfinite(gaps).all():
+        raise InputError("the codes are not finite: the values of X are too large. Scale the data, or use float64.")
+    return Codes(A, max(n_iter), all(converged), max(gaps))
+
+
+def finite_squares(X: Any) -> Array:
+    """Return ``|x_v|^2`` of every row, (V,), after checking that all are numbers to compute with."""
+    squares = row_squares(X)
+    bad = np.flatnonzero(~np.isfinite(kernels.on_host(squares)))
+    if len(bad):
+        raise InputError(
+            f"row {bad[0]} of X holds NaN, infinity or values too large to square. Mend or scale the data."
+        )
+    return squares
 
 
 def as_rows(X: Any) -> Any:
@@ -267,6 +283,10 @@ def as_rows(X: Any) -> Any:
             X.sum_duplicates()
     else:
         X = np.asarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise InputError(
+            f"X is {X.dtype} of shape {X.shape}, but a matrix of numbers is needed, a row a word. Convert it."
+        )
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 

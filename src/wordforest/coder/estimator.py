@@ -14,11 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.encode import encode
+from wordforest.coder.encode import as_rows, encode
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import DeviceRows, check_device, on_host
 from wordforest.coder.objective import objective, row_squares
-from wordforest.coder.online import OnlineSettings, learn_online
+from wordforest.coder.online import OnlineSettings, check_learning_fits, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
 from wordforest.coder.shape import in_order
 from wordforest.coder.start import NestedStart, RandomStart, RowStart, Start
@@ -129,7 +129,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
         """Go on learning with more rows. What was learned before stays in sums of fixed size, not in rows."""
         first = not hasattr(self, "components_")
-        X = self._validated(X, reset=first)
+        X = as_rows(self._validated(X, reset=first))
         if first:
             self.components_ = self._begin(X, self._seed()).T.astype(X.dtype)
         D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
@@ -139,6 +139,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._stats = seen if before is None else before + seen
         update = update_nonnegative_dictionary if self.nonnegative_dictionary else update_dictionary
         D = update(D, self._stats, D.T @ D, executor=self._executor())
+        if not np.isfinite(D).all():
+            raise InputError("the dictionary is not finite: the values of X are too large. Scale the data.")
         self.components_ = np.ascontiguousarray(D.T)
         self.dual_gap_ = codes.gap
         return self
@@ -208,9 +210,9 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _begin(self, X: Any, seed: int) -> Array:
         """Return the first dictionary (C, M), and set the forest it is for."""
-        first = self._start()(
-            X, self._forest(), nonnegative=self.nonnegative_dictionary, seed=seed, executor=self._executor()
-        )
+        forest = self._forest()
+        check_learning_fits(X.shape[0], X.shape[1], len(forest))
+        first = self._start()(X, forest, nonnegative=self.nonnegative_dictionary, seed=seed, executor=self._executor())
         self.forest_ = first.forest
         return first.D
 

@@ -25,12 +25,12 @@ from wordforest.coder.encode import (
     Solver,
     admm,
     as_rows,
+    finite_squares,
     namespace_is_torch,
     solve_exactly,
     split_blocks,
     word_objectives,
 )
-from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads, check_room, one_blas_thread
@@ -41,6 +41,7 @@ _CONTEXT_RANGES = 16
 _SAMPLE = 61  # every so many entries tell how full the contexts are
 _MORE = 6  # times the iterations for words that a few iterations did not help
 _RISE = 1e-5  # share by which float32 sums may let the logged objective rise
+_NOISE = 1e-7  # share of |X|^2 that is rounding where the fit is perfect
 _SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
 _DEVICE_VALUES = 1 << 27  # numbers in a block of codes on a device: half a gigabyte in float32
 _REVIVALS = 5  # passes that may bring dead atoms back
@@ -132,9 +133,9 @@ def learn_online(
     goes on from such a state, to the same bits.
     """
     settings = settings or OnlineSettings()
+    X = as_rows(X)
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
-    X = as_rows(X)
     check_learning_fits(X.shape[0], X.shape[1], n_components if start is None else start.shape[1])
     if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
         executor = Threads(1)  # the device has threads enough
@@ -167,12 +168,7 @@ class _Learner:
     ) -> None:
         self.X, self.penalty, self.settings, self.executor = X, penalty, settings, executor
         self.n_words = int(X.shape[0])
-        self.squares = row_squares(X)  # |x_v|^2, (V,)
-        bad = np.flatnonzero(~np.isfinite(kernels.on_host(self.squares)))
-        if len(bad):
-            raise InputError(
-                f"row {bad[0]} of X holds NaN, infinity or values too large to square. Mend or scale the data."
-            )
+        self.squares = finite_squares(X)  # |x_v|^2, (V,)
         self.on_host = isinstance(self.squares, np.ndarray)
         self.weights = None
         if weights is not None:
@@ -390,7 +386,7 @@ class _Learner:
                 "the objective is not finite: the values of X are too large. Scale the data, or use float64."
             )
         before = state.history[-1].objective if state.history else self.energy
-        if objective > before * (1 + _RISE) and not self.notices:
+        if objective > before * (1 + _RISE) + _NOISE * self.energy and not self.notices:
             self.notices.append(f"the objective rose from {before:.8g} to {objective:.8g}. Try float64.")
         seen = n_words + (state.history[-1].words_seen if state.history else 0)
         nonzeros = float(kernels.uses(state.A).sum()) / (self.n_words * state.A.shape[1])
