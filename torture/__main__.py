@@ -28,7 +28,7 @@ def _part(name: str) -> Callable[[Path, int, bool, str], list[dict[str, object]]
     if name == "kills":
         from torture.kills import torture_kills
 
-        return lambda folder, seed, short, only: torture_kills(folder, seed, 4 if short else 100, only)
+        return lambda folder, seed, short, only: torture_kills(folder, seed, 2 if short else 100, only)
     if name == "faults":
         from torture.faults import torture_faults
 

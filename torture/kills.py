@@ -63,7 +63,7 @@ def _kill_command(bench: Bench, command: Command, rng: random.Random, moments: i
     whole = bench.done(command.arguments(bench.places, out))
     new = digests(out)
     old, before = older(bench, command)
-    events = count_events(bench, command)
+    events = 0 if moments == 1 else count_events(bench, command)
     row: Row = {"command": command.name, "tries": 0, "killed": 0, "by event": 0, "torn writes": 0, "over old": 0,
                 "again": command.again or "as before", "losses": 0}  # fmt: skip
     for number in range(2 * moments):  # some end before their moment
