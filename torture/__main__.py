@@ -64,9 +64,24 @@ def main() -> None:
                  "seconds": round(time.monotonic() - started), "date": time.strftime("%Y-%m-%d")}  # fmt: skip
         print(json.dumps(facts), file=sys.stderr, flush=True)
         if options.results:
-            options.results.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({**facts, "rows": rows}, indent=1) + "\n"
-            (options.results / f"{name}.json").write_text(text, encoding="utf-8")
+            _keep(options.results / f"{name}.json", facts, rows)
+
+
+def _keep(path: Path, facts: dict[str, object], rows: list[dict[str, object]]) -> None:
+    """Write rows in place of those of the same name; others of the same seed stay, so that parts may be run alone."""
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": []}
+    if (known.get("seed"), known.get("short")) != (facts["seed"], facts["short"]):
+        known = {"rows": [], "seconds": 0}
+    names = [_name(row) for row in rows]
+    kept = [row for row in known["rows"] if _name(row) not in names]
+    seconds = int(str(facts["seconds"])) + (int(known["seconds"]) if kept else 0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({**facts, "seconds": seconds, "rows": [*kept, *rows]}, indent=1) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+def _name(row: dict[str, object]) -> tuple[object, ...]:
+    return tuple(row.get(key) for key in ("command", "fault", "reader", "load"))
 
 
 if __name__ == "__main__":

@@ -292,6 +292,8 @@ CASES = (
         "whole numbers for vectors": _npz(words=_WORDS, matrix=np.ones((2, 2), int)),
         "a matrix of one dimension": _npz(words=_WORDS, matrix=np.ones(2)),
         "CSR with a column outside": _npz(words=_WORDS, data=np.ones(1), indices=[7], indptr=[0, 1, 1], shape=[2, 2]),
+        "CSR whose rows run backwards":
+            _npz(words=_WORDS, data=np.ones(1), indices=[7], indptr=[0, 1, 0], shape=[2, 2]),
         "CSR of a negative shape": _npz(words=_WORDS, data=np.ones(1), indices=[0], indptr=[0, 1, 1], shape=[2, -2]),
         "parents that are no forest": _npz(words=_WORDS, matrix=np.ones((2, 2)), parent=[1, 0]),
     }),

@@ -110,6 +110,8 @@ def _csr(name: str, arrays: Tensors) -> CSR:
     data, indices, indptr, shape = (arrays[key] for key in _CSR_NAMES)
     if any(part.ndim != 1 or not np.issubdtype(part.dtype, np.integer) for part in (indices, indptr, shape)):
         raise InputError(f"{name}: indices, indptr and shape must be lists of whole numbers. {AGAIN}")
+    if len(indptr) and (indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any()):  # SciPy looks only where nnz > 0
+        raise InputError(f"{name}: not a CSR matrix: indptr must start at 0 and never fall. {AGAIN}")
     try:
         rows, columns = shape.tolist()
         matrix: CSR = sparse.csr_array((data, indices, indptr), shape=(rows, columns))
