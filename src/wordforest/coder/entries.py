@@ -36,7 +36,7 @@ from wordforest.coder.penalties import Penalty
 from wordforest.coder.strata import cut
 from wordforest.coder.walk import is_nonnegative, tree_of
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.execution import Executor, Threads, check_room, one_blas_thread
 
 Array = NDArray[Any]
 Schedule = Literal["constant", "inverse", "linear", "adagrad"]
@@ -135,6 +135,8 @@ def learn_from_entries(
     """
     settings = settings or EntrySettings()
     pairs = stored_pairs(X, weights)
+    V, C = pairs.shape
+    check_room(f"codes of {n_components:,} numbers for {V:,} words and {C:,} contexts", 8.0 * n_components * (V + C))
     with one_blas_thread():
         learner = EntryLearner(pairs, (penalty, n_components), settings, executor or Threads(), allocate)
         return learner.learned(resume, on_step)

@@ -22,12 +22,10 @@ from wordforest.counts.joining import Part, joined
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.counting import (
-    ALL,
     Corpus,
     check_readable_again,
     count_config,
     count_into,
-    drop_all_words,
     load_counts,
     names_of,
     threads,
@@ -38,6 +36,7 @@ from wordforest.progress import Report, Reporter
 from wordforest.resume import begin_or_go_on
 from wordforest.settings import CountSettings, check_known
 from wordforest.store.counts import save_count_parts
+from wordforest.store.names import ALL_WORDS
 from wordforest.store.tensors import map_csr
 from wordforest.text import Vocabulary, choose_words
 
@@ -82,11 +81,11 @@ def count_extendable(
         new = _count_all(names, asked, executor, folder, memory, resume, report)
         place = Place(store.checkpoint_folder(folder), memory)
         whole, config = _joined([part for part in (old, new) if part], asked, place, executor)
+        all_words = store.checkpoint_folder(folder) / ALL_WORDS
+        _save(all_words, whole, config)
+        counts = pooled(load_counts(all_words, mapped=True)[0], asked, place, executor)
         replace(folder, force or resume)
-        drop_all_words(folder)
-        _save(folder / ALL, whole, config)
-        counts = pooled(load_counts(folder / ALL, mapped=True)[0], asked, place, executor)
-        _save(folder, counts, count_config(config["corpus"], asked, str(config["fingerprint"])))
+        _save(folder, counts, count_config(config["corpus"], asked, str(config["fingerprint"])), all_words)
         place.close()
         store.remove_checkpoint(folder)
         report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {int(counts.indptr[-1])} pairs")
@@ -105,12 +104,12 @@ def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threa
 
 
 def _before(folder: Path, asked: CountSettings) -> tuple[Counts, dict[str, Any]]:
-    if not store.is_counts_folder(folder / ALL):
+    if not store.is_counts_folder(folder / ALL_WORDS):
         raise InputError(
             f"{folder}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
             "which other counts do not have. Count all the text again, with --extendable."
         )
-    counts, config = load_counts(folder / ALL, mapped=True)
+    counts, config = load_counts(folder / ALL_WORDS, mapped=True)
     for name in _SHAPING:
         if config.get(name) != getattr(asked, name):
             raise InputError(
@@ -156,6 +155,6 @@ def _joined(
     return whole, {**parts[-1][1], "corpus": corpora, "fingerprint": fingerprint}
 
 
-def _save(folder: Path, tally: Tally, config: dict[str, Any]) -> None:
+def _save(folder: Path, tally: Tally, config: dict[str, Any], all_words: Path | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
+    save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config, all_words=all_words)
