@@ -55,12 +55,16 @@ COMMANDS = (
     Command("count", "count {corpus} --out {out} --memory 1M --min-count 2 --workers 2 --quiet", "--resume",
             "--window 3", last="counts.safetensors"),
     Command("count, adding text", "count {corpus} --add {extendable} --out {out} --min-count 2 --workers 2 --quiet",
-            old="--max-vocab 500", last="counts.safetensors"),
+            "--resume", "--max-vocab 500", last="counts.safetensors"),
     Command("train online", "train {counts} --out {out} --trees 2 --epochs 3 --tol 0 --workers 2 --quiet", "--resume",
             "--seed 1", last="codes.safetensors"),
     Command("train entries", "train {counts} --out {out} --trees 2 --learner entries --epochs 3 --tol 0 --eta 0.01 "
             "--workers 2 --quiet", "--resume", "--seed 1", last="codes.safetensors"),
-    Command("encode", "encode {run} {counts} --out {out}", last="codes.safetensors"),
+    Command("train on text", "train {corpus} --out {out} --min-count 2 --trees 2 --epochs 3 --tol 0 --workers 2 "
+            "--quiet", "--resume", "--seed 1", last="codes.safetensors"),
+    Command("train weighted", "train {counts} --out {out} --weights count:0.5 --zeros 0.1 --trees 2 --epochs 3 --tol 0 "
+            "--workers 2 --quiet", "--resume", "--seed 1", last="codes.safetensors"),
+    Command("encode", "encode {run} {counts} --out {out} --workers 2 --quiet", last="codes.safetensors"),
     Command("baseline pca", "baseline pca {counts} --out {out} --dimensions 5 --workers 2 --quiet", old="--seed 1",
             last="codes.safetensors"),
     Command("convert to a folder", "convert {vectors} {out}", last="codes.safetensors"),

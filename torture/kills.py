@@ -153,18 +153,19 @@ def _load_everything() -> None:
     import wordforest
 
     for module in pkgutil.walk_packages(wordforest.__path__, "wordforest."):
-        if not module.name.endswith(("__main__", "fused")):
+        if not module.name.endswith("__main__") and ".fused" not in module.name:
             __import__(module.name)
 
 
 def _make_short_runs_write_like_long_ones() -> None:
     """Let checkpoints and notes be written after every step and chunk, and shards be small."""
-    from wordforest import counts, resume
+    from wordforest import resume
+    from wordforest.counts import tally
     from wordforest.text import tokens
 
     resume._SHARE = 1e9
     tokens._NOTED_CHUNKS = 1
-    counts._LEAST_SHARD = 1 << 13
+    tally._LEAST_SHARD = 1 << 13
 
 
 def _main_here(arguments: list[str]) -> None:

@@ -33,7 +33,7 @@ from wordforest.experiment.counting import (
 from wordforest.experiment.output import output, replace
 from wordforest.place import Place
 from wordforest.progress import Report, Reporter
-from wordforest.resume import begin_or_go_on
+from wordforest.resume import begin_or_go_on, check_complete
 from wordforest.settings import CountSettings, check_known
 from wordforest.store.counts import save_count_parts
 from wordforest.store.names import ALL_WORDS
@@ -68,8 +68,7 @@ def count_extendable(
         raise InputError("subsample depends on all the text, so none can be added later. Leave one of the two out.")
     names, executor = names_of(corpus), threads(workers)
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
-        report.say(f"{out} is complete already")
-        return load_counts(Path(out), mapped=True)[0]
+        return _complete(Path(out), names, asked, adding=add is not None, report=report)
     check_readable_again(names, resume)
     old = None if add is None else _before(Path(add), asked)
     with output(out, force or resume) as folder:
@@ -90,6 +89,17 @@ def count_extendable(
         store.remove_checkpoint(folder)
         report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {int(counts.indptr[-1])} pairs")
     return Counts(map_csr(folder / "counts.safetensors"), counts.vocabulary, counts.fingerprint)
+
+
+def _complete(folder: Path, names: list[str], asked: CountSettings, *, adding: bool, report: Reporter) -> Counts:
+    """Return the counts of a folder that is complete, after checking that they are those asked for."""
+    counts, config = load_counts(folder, mapped=True)
+    if adding:
+        config["corpus"] = config["corpus"][-len(names) :]
+    check_complete(folder, json.loads(json.dumps({"corpus": names, **asdict(asked)})), config)
+    store.remove_checkpoint(folder)
+    report.say(f"{folder} is complete already")
+    return counts
 
 
 def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threads) -> Tally:

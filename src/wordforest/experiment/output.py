@@ -48,7 +48,8 @@ def _leave(folder: Path, made: list[Path], error: BaseException) -> None:
     store.drop_empty_checkpoint(folder)
     if store.has_checkpoint(folder):
         if not isinstance(error, InputError):
-            error.add_note(f"Go on where it stopped with the same command and --resume: {folder} keeps what was done.")
+            note = f"Go on where it stopped with the same command and --resume: {folder} keeps what was done."
+            error.__notes__ = [note]  # of the outermost folder, where one job works inside another
         return
     with suppress(OSError):  # not empty
         for path in made:

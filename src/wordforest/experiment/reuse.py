@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -63,7 +62,7 @@ def _counted_once(
     if found := next(_same(own, made_of, trusted=resume), None):
         report.say(f"{found}: counts of this text and these settings, so it is not counted again")
         return load_counts(found, mapped=mapped)
-    _make_room(own, resume)
+    _check_replaceable(own)
     with output(own, force=True) as place:
         assert place  # noqa: S101 it was given
         counts, config = count_into(
@@ -94,14 +93,10 @@ def _same(own: Path, made_of: dict[str, Any], *, trusted: bool) -> Iterator[Path
             yield place
 
 
-def _make_room(own: Path, resume: bool) -> None:
-    """Remove counts of another text or other settings, if a run has made them; a try to go on with stays."""
-    if store.is_counts_folder(own):
-        if _CONTENT not in store.read_json(own / "config.json"):
-            raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
-        shutil.rmtree(own)
-    elif not resume and store.has_checkpoint(own):
-        store.remove_checkpoint(own)
+def _check_replaceable(own: Path) -> None:
+    """Refuse to replace counts that no run has made; others, of another text, say, stay until new ones are there."""
+    if store.is_counts_folder(own) and _CONTENT not in store.read_json(own / "config.json"):
+        raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
 
 
 def _stamps(sources: Iterable[str]) -> list[tuple[int, int] | None]:
