@@ -15,8 +15,10 @@ import wordforest as wf
 from wordforest.coder.encode import encode
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
+from wordforest.coder.losses import Loss
 from wordforest.coder.online import OnlineSettings, learn_online, random_atoms
 from wordforest.coder.penalties import ForestL2
+from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 
 FOREST = Forest.complete(2)  # M = 26
@@ -40,11 +42,21 @@ def online(X: Any, lam: float = 0.1) -> Any:
 
 
 def entries(X: Any, lam: float = 0.1) -> Any:
+    return learn_from_entries(as_pairs(X), ForestL2(FOREST, lam), M, EntrySettings(epochs=2)).A
+
+
+def as_pairs(X: Any) -> Any:
     if not sparse.issparse(X) and X.dtype == np.float16:  # SciPy makes no sparse matrix of it
         X = X.astype(np.float32)
-    return learn_from_entries(
-        X if sparse.issparse(X) else sparse.csr_array(X), ForestL2(FOREST, lam), M, EntrySettings(epochs=2)
-    ).A
+    return X if sparse.issparse(X) else sparse.csr_array(X)
+
+
+def weighted(X: Any, lam: float = 0.1) -> Any:
+    return learn_weighted(as_pairs(X), Loss(None, 0.5), ForestL2(FOREST, lam), M, WeightedSettings(epochs=3)).A
+
+
+def encoded_weighted(X: Any, lam: float = 0.1) -> Any:
+    return encode_weighted(as_pairs(X), Loss(None, 0.5), random_atoms(X.shape[1], M, 0), ForestL2(FOREST, lam))
 
 
 def encoded(X: Any, lam: float = 0.1) -> Any:
@@ -52,7 +64,8 @@ def encoded(X: Any, lam: float = 0.1) -> Any:
 
 
 LEARNERS: dict[str, Learn] = {"fit": fit, "partial_fit": fit_partly, "online": online, "entries": entries,
-                              "encode": encoded}  # fmt: skip
+                              "encode": encoded, "weighted": weighted,
+                              "encode_weighted": encoded_weighted}  # fmt: skip
 learners = pytest.mark.parametrize("learn", LEARNERS.values(), ids=LEARNERS)
 forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 quietly = pytest.mark.filterwarnings("ignore:the objective still falls", "ignore:all codes are zero")
@@ -89,7 +102,7 @@ def test_a_row_or_column_of_zeros_is_learned_from(learn: Learn, form: Any, case:
     assert np.isfinite(learn(form(X))).all()
 
 
-@pytest.mark.parametrize("learn", [fit, online, entries, encoded])
+@pytest.mark.parametrize("learn", [fit, online, entries, encoded, weighted, encoded_weighted])
 def test_the_code_of_a_row_of_zeros_is_zero(learn: Learn) -> None:
     X = BASE.copy()
     X[3] = 0
@@ -128,7 +141,7 @@ def test_no_rows_have_no_codes() -> None:
     assert encoded(np.zeros((0, C), np.float32)).shape == (0, M)
 
 
-@pytest.mark.parametrize("learn", [online, encoded, entries])
+@pytest.mark.parametrize("learn", [online, encoded, entries, weighted])
 def test_without_a_penalty_there_are_no_zeros_and_with_a_huge_one_nothing_else(learn: Any) -> None:
     assert np.count_nonzero(learn(sparse.csr_array(BASE), 0.0)) == V * M
     assert not learn(sparse.csr_array(BASE), 1e30).any()
@@ -197,7 +210,7 @@ def test_any_form_of_csr_gives_the_same_bits_and_is_left_alone(learn: Learn, mak
     assert np.array_equal(X.data, untouched.data)
 
 
-@pytest.mark.parametrize("learn", [fit, fit_partly, online, entries])
+@pytest.mark.parametrize("learn", [fit, fit_partly, online, entries, weighted])
 def test_columns_beyond_31_bits_are_refused_for_their_memory_not_cut(learn: Learn) -> None:
     indices = np.array([0, 2**31 + 5], dtype=np.int64)
     X = sparse.csr_array((np.ones(2, np.float32), indices, np.arange(3)), shape=(2, 2**31 + 10))

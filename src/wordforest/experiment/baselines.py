@@ -111,8 +111,7 @@ def baseline(
     names = names_of(corpus)
     with output(out, force) as folder:
         if method.from_counts:
-            mapped = method.associates and folder is not None
-            counts, config = counts_of(names, counting, executor, folder, report, memory=memory, mapped=mapped)
+            counts, config = counts_of(names, counting, executor, folder, report, memory=memory)
             result = _from_counts(name, counts, own, association, executor, report)
             vocabulary = counts.vocabulary
         else:

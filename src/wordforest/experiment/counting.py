@@ -105,6 +105,11 @@ def taken(counts: Counts, memory: int | None) -> Counts:
     return Counts(matrix, counts.vocabulary, counts.fingerprint)
 
 
+def is_large(folder: Path, memory: int | None) -> bool:
+    """Return whether the counts of a folder would take more than half of what there may be: a reason to map them."""
+    return (folder / "counts.safetensors").stat().st_size > (memory or three_quarters()) // 2
+
+
 def check_readable_again(names: list[str], resume: bool) -> None:
     """Refuse to go on with standard input."""
     if resume and "-" in names:

@@ -26,6 +26,7 @@ from wordforest.experiment.counting import (
     check_readable_again,
     count_config,
     count_into,
+    is_large,
     load_counts,
     names_of,
     threads,
@@ -70,7 +71,7 @@ def count_extendable(
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
         return _complete(Path(out), names, asked, adding=add is not None, report=report)
     check_readable_again(names, resume)
-    old = None if add is None else _before(Path(add), asked)
+    old = None if add is None else _before(Path(add), asked, memory)
     with output(out, force or resume) as folder:
         assert folder  # noqa: S101 out was given
         if add is not None and folder.resolve() == Path(add).resolve():
@@ -113,13 +114,13 @@ def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threa
     return joined([part], vocabulary, whole.fingerprint, (n_columns, 2 * settings.window), place, executor)
 
 
-def _before(folder: Path, asked: CountSettings) -> tuple[Counts, dict[str, Any]]:
+def _before(folder: Path, asked: CountSettings, memory: int | None) -> tuple[Counts, dict[str, Any]]:
     if not store.is_counts_folder(folder / ALL_WORDS):
         raise InputError(
             f"{folder}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
             "which other counts do not have. Count all the text again, with --extendable."
         )
-    counts, config = load_counts(folder / ALL_WORDS, mapped=True)
+    counts, config = load_counts(folder / ALL_WORDS, mapped=is_large(folder / ALL_WORDS, memory))
     for name in _SHAPING:
         if config.get(name) != getattr(asked, name):
             raise InputError(

@@ -17,7 +17,7 @@ from wordforest import store
 from wordforest.counts import Counts
 from wordforest.errors import InputError
 from wordforest.execution import Threads
-from wordforest.experiment.counting import count_into, count_names, load_counts, taken, versions
+from wordforest.experiment.counting import count_into, count_names, is_large, load_counts, taken, versions
 from wordforest.experiment.output import output
 from wordforest.progress import Reporter
 from wordforest.settings import CountSettings
@@ -34,13 +34,14 @@ def counts_of(
     """Return counts and their settings: of one counts folder, else of text, which is counted once.
 
     Text is counted into ``counts`` inside the folder of a run, unless this folder or one beside it has its counts
-    already. ``mapped`` leaves them in their file. Without a folder they are counted in memory.
+    already. ``mapped`` leaves them in their file, where large ones stay anyway. Without a folder they are counted in
+    memory.
     """
     source = Path(names[0]) if len(names) == 1 else None
     if source and store.is_counts_folder(source):
         if folder and folder.resolve() == source.resolve():
             raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
-        counts, config = load_counts(source, mapped=mapped)
+        counts, config = load_counts(source, mapped=mapped or is_large(source, memory))
         _check_counted_so(source, settings, config)
     elif folder is None:
         counts, config = count_names(names, settings, executor, folder, report, memory=memory)
@@ -61,7 +62,7 @@ def _counted_once(
     own = folder / store.COUNTS
     if found := next(_same(own, made_of, trusted=resume), None):
         report.say(f"{found}: counts of this text and these settings, so it is not counted again")
-        return load_counts(found, mapped=mapped)
+        return load_counts(found, mapped=mapped or is_large(found, memory))
     _check_replaceable(own)
     with output(own, force=True) as place:
         assert place  # noqa: S101 it was given
