@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    ?= demo
 
-.PHONY: demo test lint bench pictures clean
+.PHONY: demo test lint bench torture audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -21,6 +21,17 @@ lint: $(VENV)/.test
 bench: $(VENV)/.test
 	for name in train coder baselines entries; do \
 	  $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+# Kills, full disks, a million damaged files, load: about an hour, then the tables of docs/reliability.md. One part alone:
+# make torture TORTURE=faults. A suite of its own, as for a cluster, joins as one more prerequisite of torture.
+TORTURE ?= kills faults fuzz load
+torture: $(VENV)/.torture
+	PYTHONPATH=. $(BIN)/python -m torture $(TORTURE) --results torture/results
+	PYTHONPATH=. $(BIN)/python -m torture.table
+
+# Known weaknesses of the installed packages; needs the network.
+audit: $(VENV)/.torture
+	$(BIN)/pip-audit --skip-editable
 
 pictures: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/python benchmarks/pictures.py $(CORPUS)
@@ -40,6 +51,10 @@ $(VENV)/bin/python:
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $@
+
+$(VENV)/.torture: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --editable '.[torture]'
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python

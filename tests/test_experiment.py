@@ -122,7 +122,7 @@ def test_counts_take_the_place_of_text(counted, corpus, as_list):
 
 
 def test_a_setting_that_the_counts_cannot_follow_is_refused(counted):
-    with pytest.raises(InputError, match=r"window = 4, but .* was counted with window = 3"):
+    with pytest.raises(InputError, match=r"window = 4, by a setting or a preset, but .* was counted with window = 3"):
         wf.train(counted[0], window=4, **FAST)
     assert wf.train(counted[0], window=3, **FAST).config["window"] == 3
 
@@ -227,8 +227,6 @@ class TestLearners:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"zeros": 0.5}, "zeros = 0.5 is for the learner entries"),
-            ({"weights": "abs"}, "weights = abs is for the learner entries"),
             ({"tau": 1.0}, "tau = 1.0 is for the learner entries"),
             ({"learner": "entries", "lam": "auto"}, "needs a number for lam"),
             ({"learner": "entries", "eta": -1.0}, "eta = -1.0"),

@@ -77,14 +77,14 @@ from wordforest.coder import entries
 from wordforest.experiment import train
 resume._SHARE = 1e9  # write a checkpoint after every pass
 passes = 0
-bounded = entries._Learner._pass_within_bounds
+bounded = entries.EntryLearner._pass_within_bounds
 def counted(self, *args):
     global passes
     passes += 1
     if passes > int(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
     return bounded(self, *args)
-entries._Learner._pass_within_bounds = counted
+entries.EntryLearner._pass_within_bounds = counted
 train(sys.argv[1], out=sys.argv[2], learner="entries", zeros=0.5, schedule=sys.argv[4], n_trees=2, min_count=1,
       epochs=4, tol=0.0)
 """

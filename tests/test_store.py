@@ -14,13 +14,14 @@ from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.store import (
     Run,
+    check_free,
     is_counts_folder,
     is_run_folder,
     load_counts,
     load_run,
-    prepare_folder,
     read_json,
     read_vectors,
+    remove_checkpoint,
     replace_file,
     save_counts,
     save_run,
@@ -340,42 +341,39 @@ def test_counts_in_place_of_a_run_are_named(tmp_path: Path) -> None:
         read_vectors(tmp_path)
 
 
-def test_prepare_creates_a_folder_and_takes_an_empty_one(tmp_path: Path) -> None:
-    prepare_folder(tmp_path / "a" / "b", force=False)
-    prepare_folder(tmp_path / "a" / "b", force=False)
-    assert (tmp_path / "a" / "b").is_dir()
-
-
-def test_prepare_without_force_touches_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_needs_force(tmp_path: Path) -> None:
     save_run(tmp_path, make_run())
+    check_free(tmp_path / "new", force=False)
+    check_free(tmp_path, force=True)
     with pytest.raises(InputError, match="already exists; add --force to replace it or choose another --out"):
-        prepare_folder(tmp_path, force=False)
-    assert load_run(tmp_path).words == make_run().words
+        check_free(tmp_path, force=False)
 
 
-def test_prepare_with_force_removes_our_files_and_no_other(tmp_path: Path) -> None:
-    save_run(tmp_path, make_run())
-    save_counts(tmp_path, ("a",), np.array([1]), sparse.csr_array([[1]]), {})
-    (tmp_path / "checkpoint").mkdir()
-    for name in ("checkpoint/state", ".wordforest-0123.tmp", "notes.txt"):
-        (tmp_path / name).write_text("x")
-    prepare_folder(tmp_path, force=True)
-    assert names_in(tmp_path) == ["notes.txt"]
-
-
-def test_prepare_with_force_does_not_follow_a_link(tmp_path: Path) -> None:
-    (tmp_path / "precious").mkdir()
-    (tmp_path / "precious" / "file").write_text("x")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "checkpoint").symlink_to(tmp_path / "precious")
-    prepare_folder(tmp_path / "run", force=True)
-    assert (tmp_path / "precious" / "file").read_text() == "x"
-
-
-def test_prepare_refuses_a_file(tmp_path: Path) -> None:
+def test_a_file_is_no_folder_for_results(tmp_path: Path) -> None:
     write_text(tmp_path / "a", "x")
     with pytest.raises(InputError, match="this is a file"):
-        prepare_folder(tmp_path / "a", force=True)
+        check_free(tmp_path / "a", force=True)
+
+
+def test_results_replace_ours_and_nothing_else(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run())
+    for name in ("notes.txt", "all"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "precious").write_text("x")
+    (tmp_path / ".wordforest-0123.tmp").mkdir()
+    save_counts(tmp_path, ("a",), np.array([1]), sparse.csr_array([[1]]), {})
+    assert names_in(tmp_path) == ["all", "config.json", "counts.safetensors", "notes.txt", "vocab.tsv"]
+    assert (tmp_path / "all" / "precious").read_text() == "x"
+
+
+def test_removing_a_checkpoint_does_not_follow_a_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "settings.json").write_text("x")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "checkpoint").symlink_to(tmp_path / "precious")
+    remove_checkpoint(tmp_path / "run")
+    assert (tmp_path / "precious" / "settings.json").read_text() == "x"
+    assert names_in(tmp_path / "run") == []
 
 
 def test_config_is_plain_json(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np  # noqa: F401 loads the BLAS that is limited here
@@ -16,6 +17,9 @@ from wordforest.errors import InputError
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_MOST_WORKERS = 16  # for each core, and cores that are taken for granted: more threads than that only take memory
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 class Executor(Protocol):
@@ -34,7 +38,7 @@ class Threads:
     def __init__(self, n_workers: int | None = None) -> None:
         if n_workers is not None and n_workers < 1:
             raise InputError(f"n_workers = {n_workers}, but it must be at least 1. Leave it out to use all cores.")
-        self.n_workers = n_workers or available_cores()
+        self.n_workers = min(n_workers or available_cores(), _MOST_WORKERS * max(available_cores(), _MOST_WORKERS))
         self._pool: ThreadPoolExecutor | None = None  # started once: a start takes longer than many a block
 
     def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
@@ -86,6 +90,22 @@ def _blas() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def check_room(what: str, n_bytes: float) -> None:
+    """Refuse what needs more memory than this machine has, before it takes the machine down."""
+    if n_bytes > (memory := available_memory()):
+        raise InputError(
+            f"{what} needs at least {n_bytes / 1e9:,.1f} GB of memory, but this machine has {memory / 1e9:,.1f}. "
+            "Ask for less, or use a larger machine."
+        )
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that this machine, or the container around this process, has."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = _CGROUP.read_text().strip() if _CGROUP.is_file() else ""
+    return min(memory, int(limit)) if limit.isdigit() else memory
 
 
 def available_cores() -> int:

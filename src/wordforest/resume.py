@@ -20,6 +20,7 @@ from wordforest.coder.kernels import on_host
 from wordforest.coder.online import State, Step
 from wordforest.coder.weighted import WeightedState
 from wordforest.errors import InputError
+from wordforest.interrupts import end_step, is_told
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
 _TENSORS: dict[type, tuple[str, ...]] = {
@@ -35,15 +36,22 @@ class Checkpoint:
 
     def __init__(self, folder: Path | None, settings: dict[str, Any], *, resume: bool) -> None:
         self._folder = folder
+        self._text = ""
         self._last = time.monotonic()
         self._seconds_per_byte = 1 / _BYTES_PER_SECOND
         if folder is None:
             return
         begin_or_go_on(folder, settings, resume=resume)
 
-    def learning(self, kind: type[State] | type[EntryState] | type[WeightedState]) -> tuple[Any, list[dict[str, Any]]]:
-        """Return where learning stood, a state of this kind, and its history, if an earlier try wrote it."""
-        found = store.load_state(self._folder, _TENSORS[kind]) if self._folder else None
+    def learning(
+        self, kind: type[State] | type[EntryState] | type[WeightedState], text: str = ""
+    ) -> tuple[Any, list[dict[str, Any]]]:
+        """Return where learning stood, a state of this kind, and its history, if an earlier try wrote it.
+
+        ``text`` is the fingerprint of what is learned from; a state of another text is an error.
+        """
+        self._text = text
+        found = store.load_state(self._folder, _TENSORS[kind], text) if self._folder else None
         if found is None:
             return None, []
         tensors, history = found
@@ -54,12 +62,13 @@ class Checkpoint:
         return kind(**parts, history=steps), history
 
     def keep_learning(self, state: State | EntryState | WeightedState, history: list[dict[str, Any]]) -> None:
-        """Write where learning stands, if it went on for long since the last time."""
+        """Write where learning stands, if it went on for long since the last time, or is to stop; then stop."""
         tensors = {name: np.atleast_1d(on_host(getattr(state, name))) for name in _TENSORS[type(state)]}
         size = sum(tensor.nbytes for tensor in tensors.values())
         folder = self._folder
-        if folder and self._pays(size):
-            self._timed(lambda: store.save_state(folder, tensors, history), size)
+        if folder and (self._pays(size) or is_told()):
+            self._timed(lambda: store.save_state(folder, tensors, history, self._text), size)
+        end_step()
 
     def remove(self) -> None:
         """Remove the checkpoint: the run is complete."""
@@ -73,7 +82,7 @@ class Checkpoint:
         started = time.monotonic()
         write()
         self._last = time.monotonic()
-        self._seconds_per_byte = (self._last - started) / size
+        self._seconds_per_byte = (self._last - started) / max(size, 1)
 
 
 def begin_or_go_on(folder: Path, settings: dict[str, Any], *, resume: bool) -> None:
@@ -82,6 +91,16 @@ def begin_or_go_on(folder: Path, settings: dict[str, Any], *, resume: bool) -> N
         _check_same(folder, settings)
     else:
         store.begin_checkpoint(folder, settings)
+
+
+def check_complete(folder: Path, settings: dict[str, Any], config: dict[str, Any]) -> None:
+    """Refuse to take a complete result for one with other settings; what was left to be found may be anything."""
+    for name, value in settings.items():
+        if value not in (None, "auto") and config.get(name, value) != value:
+            raise InputError(
+                f"{folder} is complete, but with {name} = {config[name]}, and now it is {value}. "
+                "Use the same settings, --force to begin again, or another --out."
+            )
 
 
 def history_row(step: Step, seconds: float) -> dict[str, Any]:

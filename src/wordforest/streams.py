@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +31,11 @@ def opened(name: str) -> Iterator[BinaryIO]:
         raise InputError(f"{name}: cannot be opened ({error}). Check the name.") from error
     try:
         with source as raw:
-            yield io.BufferedReader(_ZstdFrames(raw) if is_zstd else raw, _BUFFER)
+            size = _size(raw)
+            stream = io.BufferedReader(_ZstdFrames(raw) if is_zstd else raw, _BUFFER)
+            yield stream
+            if size and (left := _size(raw)) is not None and left < size:
+                raise InputError(f"{name}: it shrank from {size} to {left} bytes while it was read. Write it again.")
     except FileNotFoundError as error:
         raise InputError(f"{name}: no such file or folder. Check the path.") from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError) as error:
@@ -42,6 +47,14 @@ def created(path: Path, suffix: str) -> Iterator[BinaryIO]:
     """Yield a new file to write bytes to, compressed as ``suffix`` asks."""
     with _file(str(path), "wb", COMPRESSION.get(suffix)) as handle:
         yield handle
+
+
+def _size(raw: Any) -> int | None:
+    """Return the size of the file behind a handle; None where there is no file, or it is closed."""
+    try:
+        return os.fstat(raw.fileno()).st_size
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def _file(name: str, mode: str, compression: str | None) -> Any:

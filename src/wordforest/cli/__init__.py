@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import sys
 
+from typer import Abort
+
 from wordforest.cli import draw, encode, explore, judge, learn, look  # noqa: F401 each adds its commands
-from wordforest.cli.base import UsageError, app
+from wordforest.cli.base import UsageError, app, explain
+from wordforest.interrupts import listening
 
 
 def main() -> None:
@@ -14,9 +17,18 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
     try:
-        sys.exit(app(prog_name="wordforest", standalone_mode=False))
+        with listening(_say):
+            sys.exit(app(prog_name="wordforest", standalone_mode=False))
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "wordforest"
         message = error.format_message()  # empty where the help was shown already
         sys.stderr.write(f"error: {message}\nTry: {command} --help\n" if message else "")
         sys.exit(2)
+    except (KeyboardInterrupt, Abort) as error:  # before a command had begun
+        message, code = explain(error.__cause__ or error)
+        sys.stderr.write(message + "\n")
+        sys.exit(code)
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(message + "\n")

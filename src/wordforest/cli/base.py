@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -14,9 +15,11 @@ import typer
 
 from wordforest import __version__
 from wordforest.errors import InputError, MissingExtraError
+from wordforest.interrupts import Terminated
 
 P = ParamSpec("P")
 UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
+_FULL = "Free some room on the disk, or choose another one; what was there before is as it was."
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 # Arguments and options that several commands share.
@@ -61,7 +64,10 @@ Neighbours = Annotated[int, typer.Option("-k", min=1, help="How many words.")]
 
 
 def friendly(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn exceptions into one or two lines and an exit code: 1 failed, 2 wrong use or bad input, 130 interrupted."""
+    """Turn exceptions into one or two lines and an exit code.
+
+    1 failed, 2 wrong use or bad input, 130 interrupted, 143 terminated.
+    """
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -74,21 +80,27 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
         except (Exception, KeyboardInterrupt) as error:
             if kwargs.get("verbose"):
                 traceback.print_exc()
-            message, code = _explain(error)
+            message, code = explain(error)
             sys.stderr.write(message + "\n")
             raise SystemExit(code) from None
 
     return run
 
 
-def _explain(error: BaseException) -> tuple[str, int]:
+def explain(error: BaseException) -> tuple[str, int]:
+    """Return what to tell a person about an error, and the exit code."""
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", []))
     if isinstance(error, InputError | MissingExtraError):
         return f"error: {error}", 2
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted. Nothing was left half written.", 130
+        came, code = ("terminated", 143) if isinstance(error, Terminated) else ("interrupted", 130)
+        return f"{came}. Nothing was left half written.{notes or ' Run the command again.'}", code
     if isinstance(error, OSError):
-        return f"error: {error}. Check the disk and the permissions.", 1
-    return f"error: {type(error).__name__}: {error}. Run again with --verbose to see where.", 1
+        what_to_do = _FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else "Check the disk and the permissions."
+        return f"error: {error}. {what_to_do}{notes}", 1
+    if isinstance(error, MemoryError):
+        return f"error: not enough memory ({error}). Use fewer dimensions or words, or a larger machine.{notes}", 1
+    return f"error: {type(error).__name__}: {error}. Run again with --verbose to see where.{notes}", 1
 
 
 @app.callback(invoke_without_command=True)

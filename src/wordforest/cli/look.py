@@ -175,9 +175,14 @@ def convert(
     if target.exists() and target.resolve() == Path(source).resolve():
         raise InputError(f"{target}: IN and OUT are the same, and OUT would lose what vectors do not hold. Rename OUT.")
     vectors = read_vectors(source)
-    if target.is_dir() and not target.suffix:
-        store.prepare_folder(target, force=force)
-    store.write_vectors(target, vectors)
+    if not target.suffix:
+        target.mkdir(parents=True, exist_ok=True)
+        with store.locked(target):
+            store.remove_leftovers(target)
+            store.write_vectors(target, vectors)
+            store.remove_checkpoint(target)
+    else:
+        store.write_vectors(target, vectors)
     sys.stderr.write(f"wrote {target}: {len(vectors)} words, {vectors.n_dimensions} dimensions\n")
 
 

@@ -18,7 +18,8 @@ from wordforest.coder.kernels import Precision, namespace
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.devices import by_halves, memory_told
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.errors import InputError
+from wordforest.execution import Executor, Threads, check_room, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -255,13 +256,14 @@ def encode(
     returned. Where X is a tensor or ``DeviceRows``, the codes are tensors there.
     """
     X = as_rows(X)
-    squares = row_squares(X)
+    V, M = X.shape[0], D.shape[1]
+    check_room(f"codes of {M:,} numbers for {V:,} rows", float(X.dtype.itemsize) * M * V + 24.0 * M * M)
+    squares = finite_squares(X)
     on_host = isinstance(squares, np.ndarray)
     D = D if on_host else kernels.placed(D, squares).to(X.dtype)
-    advice = "Use fewer components, or the device cpu."
-    with one_blas_thread(), memory_told(f"codes of {D.shape[1]} components", advice):
+    with one_blas_thread(), memory_told(f"codes of {M} components", "Use fewer components, or the device cpu."):
         gram = Gram(D.T @ D)
-        A = kernels.zeros((X.shape[0], D.shape[1]), D)
+        A = kernels.zeros((V, M), D)
 
         @by_halves(lambda left, right: (max(left[0], right[0]), left[1] and right[1], max(left[2], right[2])))
         def code(rows: Array) -> tuple[int, bool, float]:
@@ -270,11 +272,27 @@ def encode(
             A[rows] = codes.A
             return codes.n_iter, codes.converged, codes.gap
 
-        rows = kernels.placed(np.arange(len(A)), squares)
-        blocks = split_blocks(rows, D.shape[1], BLOCK_VALUES if on_host else DEVICE_VALUES)
+        rows = kernels.placed(np.arange(V), squares)
+        blocks = split_blocks(rows, M, BLOCK_VALUES if on_host else DEVICE_VALUES)
         executor = (executor or Threads()) if on_host else Threads(1)
-        n_iter, converged, gap = zip(*executor.map(code, blocks), strict=True)
-    return Codes(A, max(n_iter), all(converged), max(gap))
+        parts = list(executor.map(code, blocks))
+    if not parts:
+        return Codes(A, 0, True, 0.0)
+    n_iter, converged, gaps = zip(*parts, strict=True)
+    if not np.isfinite(gaps).all():
+        raise InputError("the codes are not finite: the values of X are too large. Scale the data, or use float64.")
+    return Codes(A, max(n_iter), all(converged), max(gaps))
+
+
+def finite_squares(X: Any) -> Array:
+    """Return ``|x_v|^2`` of every row, (V,), after checking that all are numbers to compute with."""
+    squares = row_squares(X)
+    bad = np.flatnonzero(~np.isfinite(kernels.on_host(squares)))
+    if len(bad):
+        raise InputError(
+            f"row {bad[0]} of X holds NaN, infinity or values too large to square. Mend or scale the data."
+        )
+    return squares
 
 
 def as_rows(X: Any) -> Any:
@@ -288,6 +306,10 @@ def as_rows(X: Any) -> Any:
             X.sum_duplicates()
     else:
         X = np.asarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise InputError(
+            f"X is {X.dtype} of shape {X.shape}, but a matrix of numbers is needed, a row a word. Convert it."
+        )
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 

@@ -36,7 +36,7 @@ from wordforest.coder.penalties import Penalty
 from wordforest.coder.strata import cut
 from wordforest.coder.walk import is_nonnegative, tree_of
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.execution import Executor, Threads, check_room, one_blas_thread
 
 Array = NDArray[Any]
 Schedule = Literal["constant", "inverse", "linear", "adagrad"]
@@ -135,9 +135,16 @@ def learn_from_entries(
     """
     settings = settings or EntrySettings()
     pairs = stored_pairs(X, weights)
+    check_entries_fit(pairs, n_components)
     with one_blas_thread():
         learner = EntryLearner(pairs, (penalty, n_components), settings, executor or Threads(), allocate)
         return learner.learned(resume, on_step)
+
+
+def check_entries_fit(pairs: Pairs, n_components: int) -> None:
+    """Refuse sizes whose codes and dictionary do not fit into the memory of this machine."""
+    (V, C), M = pairs.shape, n_components
+    check_room(f"codes of {M:,} numbers for {V:,} words and {C:,} contexts", 8.0 * M * (V + C))
 
 
 class EntryLearner:

@@ -22,6 +22,7 @@ from wordforest.coder.entries import (
     EntryState,
     LearnedFromEntries,
     OnPass,
+    check_entries_fit,
 )
 from wordforest.coder.entries_objective import EntryObjective
 from wordforest.coder.kernels.counter import below, random_bits, uniform
@@ -60,6 +61,7 @@ def learn_from_entries_on(
     if settings.lazy > 1:
         raise InputError(f"lazy = {settings.lazy} saves time on the processor alone. On a card leave lazy out.")
     pairs = stored_pairs(X, weights)
+    check_entries_fit(pairs, n_components)
     advice = "Use fewer components, or the device cpu."
     with one_blas_thread(), memory_told(f"{len(pairs)} pairs with {n_components} components", advice):
         learner = _DeviceLearner(device, pairs, (penalty, n_components), settings, executor or Threads())

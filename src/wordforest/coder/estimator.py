@@ -15,13 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.encode import encode
+from wordforest.coder.encode import as_rows, encode
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import DeviceRows, Precision, check_device, check_precision, on_host
 from wordforest.coder.kernels.stream import place_rows
 from wordforest.coder.losses import Loss
 from wordforest.coder.objective import objective, row_squares
-from wordforest.coder.online import Learned, OnlineSettings, learn_online
+from wordforest.coder.online import Learned, OnlineSettings, check_learning_fits, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
 from wordforest.coder.shape import in_order
 from wordforest.coder.spectral import SpectralStart
@@ -164,7 +164,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if not Loss(self.weights, self.zeros).is_plain:
             raise InputError("under weights no sums of fixed size tell what was learned before. Use fit.")
         first = not hasattr(self, "components_")
-        X = self._validated(X, reset=first)
+        X = as_rows(self._validated(X, reset=first))
         if first:
             self.components_ = self._begin(X, self._seed()).D.T.astype(X.dtype)
         D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
@@ -174,6 +174,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._stats = seen if before is None else before + seen
         update = update_nonnegative_dictionary if self.nonnegative_dictionary else update_dictionary
         D = update(D, self._stats, D.T @ D, executor=self._executor())
+        if not np.isfinite(D).all():
+            raise InputError("the dictionary is not finite: the values of X are too large. Scale the data.")
         self.components_ = np.ascontiguousarray(D.T)
         self.dual_gap_ = codes.gap
         return self
@@ -263,10 +265,11 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _begin(self, X: Any, seed: int, loss: Loss | None = None) -> Begun:
         """Return where the dictionary begins, and set the forest it is for."""
-        start = self._start()
+        start, forest = self._start(), self._forest()
+        check_learning_fits(X.shape[0], X.shape[1], len(forest))
         if loss is not None and isinstance(start, SpectralStart):
             start = replace(start, loss=loss)
-        first = start(X, self._forest(), nonnegative=self.nonnegative_dictionary, seed=seed, executor=self._executor())
+        first = start(X, forest, nonnegative=self.nonnegative_dictionary, seed=seed, executor=self._executor())
         self.forest_ = first.forest
         return first
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from wordforest.errors import ForestError
 
+_MOST_NODES = 1 << 20  # D'D alone would take 8 TB
+_MOST_LEVELS = 4096
+
 
 class Forest:
     """A forest over dimensions 0 .. M-1 in preorder, given by the parent of every node (-1 for a root).
@@ -39,10 +42,11 @@ class Forest:
                     f"branching[{depth}] = {width}, but every level needs at least one child per node. "
                     "Leave the level out to get shallower trees."
                 )
-        parent: list[int] = []
-        for _ in range(n_trees):
-            _grow(parent, -1, tuple(branching))
-        return cls(parent)
+        _check_size(n_trees, branching)
+        tree = [-1]
+        for width in reversed(branching):
+            tree = [-1, *(0 if p < 0 else p + 1 + k * len(tree) for k in range(width) for p in tree)]
+        return cls(p if p < 0 else p + k * len(tree) for k in range(n_trees) for p in tree)
 
     @classmethod
     def flat(cls, n: int) -> Forest:
@@ -89,12 +93,20 @@ class Forest:
         return [int(i) for i in np.flatnonzero(self.parent == node)]
 
 
-def _grow(parent: list[int], above: int, branching: tuple[int, ...]) -> None:
-    node = len(parent)
-    parent.append(above)
-    if branching:
-        for _ in range(branching[0]):
-            _grow(parent, node, branching[1:])
+def _check_size(n_trees: int, branching: Sequence[int]) -> None:
+    """Refuse a forest that is larger than any that can be learned, before its nodes are listed."""
+    nodes = level = n_trees
+    for width in branching:
+        level *= width
+        nodes += level
+        if nodes > _MOST_NODES:
+            break
+    if nodes > _MOST_NODES or len(branching) > _MOST_LEVELS:
+        raise ForestError(
+            f"n_trees = {n_trees} with branching {tuple(branching[:8])} has {nodes:,} nodes or more and "
+            f"{len(branching) + 1} levels, but {_MOST_NODES:,} and {_MOST_LEVELS + 1} are the most: the memory they "
+            "need grows with the square of the nodes. Use fewer trees, or a smaller branching."
+        )
 
 
 def _check_preorder(parent: list[int]) -> None:

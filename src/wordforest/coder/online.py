@@ -26,6 +26,7 @@ from wordforest.coder.encode import (
     Solver,
     admm,
     as_rows,
+    finite_squares,
     namespace_is_torch,
     solve_exactly,
     split_blocks,
@@ -33,11 +34,10 @@ from wordforest.coder.encode import (
 )
 from wordforest.coder.kernels import Precision
 from wordforest.coder.kernels.counter import random_columns
-from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.devices import by_halves, memory_told
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.execution import Executor, Threads, check_room, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -45,6 +45,7 @@ _CONTEXT_RANGES = 16
 _SAMPLE = 61  # every so many entries tell how full the contexts are
 _MORE = 6  # times the iterations for words that a few iterations did not help
 _RISE = 1e-5  # share by which float32 sums may let the logged objective rise
+_NOISE = 1e-7  # share of |X|^2 that is rounding where the fit is perfect
 _SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
 _REVIVALS = 5  # passes that may bring dead atoms back
 
@@ -136,9 +137,10 @@ def learn_online(
     goes on from such a state, to the same bits.
     """
     settings = settings or OnlineSettings()
+    X = as_rows(X)
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
-    X = as_rows(X)
+    check_learning_fits(X.shape[0], X.shape[1], n_components if start is None else start.shape[1])
     if isinstance(X, kernels.OnDevice) or namespace_is_torch(X):
         executor = Threads(1)  # the device has threads enough
     learner = _Learner(X, penalty, settings, weights, executor or Threads())
@@ -149,6 +151,12 @@ def learn_online(
                 on_step(step, learner.state)
     state = learner.state
     return Learned(state.D, state.A, learner.gap, learner.converged, state.history, learner.revived, learner.notices)
+
+
+def check_learning_fits(n_words: int, n_contexts: int, n_components: int) -> None:
+    """Refuse sizes whose codes, dictionary and statistics do not fit into the memory of this machine."""
+    V, C, M = n_words, n_contexts, n_components
+    check_room(f"a dictionary of {M:,} atoms for {V:,} words and {C:,} contexts", 4.0 * M * (V + 3 * C) + 24.0 * M * M)
 
 
 def _together(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -171,12 +179,7 @@ class _Learner:
     ) -> None:
         self.X, self.penalty, self.settings, self.executor = X, penalty, settings, executor
         self.n_words = int(X.shape[0])
-        self.squares = row_squares(X)  # |x_v|^2, (V,)
-        bad = np.flatnonzero(~np.isfinite(kernels.on_host(self.squares)))
-        if len(bad):
-            raise InputError(
-                f"row {bad[0]} of X holds NaN, infinity or values too large to square. Mend or scale the data."
-            )
+        self.squares = finite_squares(X)  # |x_v|^2, (V,)
         self.on_host = isinstance(self.squares, np.ndarray)
         kernels.check_precision(settings.precision, card=not self.on_host, single=X.dtype.itemsize == 4)
         self.weights = None
@@ -398,7 +401,7 @@ class _Learner:
                 "the objective is not finite: the values of X are too large. Scale the data, or use float64."
             )
         before = state.history[-1].objective if state.history else self.energy
-        if objective > before * (1 + _RISE) and not self.notices:
+        if objective > before * (1 + _RISE) + _NOISE * self.energy and not self.notices:
             self.notices.append(f"the objective rose from {before:.8g} to {objective:.8g}. Try float64.")
         seen = n_words + (state.history[-1].words_seen if state.history else 0)
         nonzeros = float(kernels.uses(state.A).sum()) / (self.n_words * state.A.shape[1])

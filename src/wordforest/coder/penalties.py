@@ -17,6 +17,8 @@ from wordforest.errors import InputError
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
+_LARGEST_LAM = 1e30  # products with it still fit into float32
+
 
 class Penalty(Protocol):
     """``lam * Omega`` over the rows of A, shape (V, M)."""
@@ -184,5 +186,8 @@ def _checked_weights(weights: Sequence[float] | NDArray[Any], forest: Forest) ->
 
 
 def _check_lam(lam: float) -> None:
-    if not (np.isfinite(lam) and lam >= 0):
-        raise InputError(f"lam = {lam}, but the penalty weight must be a finite number >= 0. The paper uses 0.1.")
+    if not (np.isfinite(lam) and 0 <= lam <= _LARGEST_LAM):
+        raise InputError(
+            f"lam = {lam}, but the penalty weight must be a finite number >= 0, at most {_LARGEST_LAM:g}. "
+            "The paper uses 0.1."
+        )

@@ -17,10 +17,10 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.descent import descend, descend_together, in_unit_balls
-from wordforest.coder.encode import as_rows, split_blocks
+from wordforest.coder.encode import as_rows, finite_squares, split_blocks
 from wordforest.coder.kernels.forms import Factor, Quadratic
 from wordforest.coder.losses import Loss, gram, slices, weighted_loss
-from wordforest.coder.online import Learned, Step, random_atoms
+from wordforest.coder.online import Learned, Step, check_learning_fits, random_atoms
 from wordforest.coder.pairs import Pairs
 from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.sides import sides_of
@@ -114,7 +114,10 @@ def encode_weighted(
         learner = _Learner(X, loss, penalty, settings or WeightedSettings(), executor or Threads())
         learner.begin((D, None), D.shape[1])
         learner.code(learner.settings.exact_iter, learner.settings.exact_tol)
-    return learner.state.A
+    A = learner.state.A
+    if not np.isfinite(kernels.inner(A, A)):
+        raise InputError("the codes are not finite: the values of X are too large. Scale the data, or use float64.")
+    return A
 
 
 class _Learner:
@@ -130,6 +133,7 @@ class _Learner:
         self.on_host = not isinstance(X, kernels.DeviceRows)
         self.X = X = as_rows(X) if self.on_host else X
         loss.check(X)
+        finite_squares(X)
         self.loss, self.penalty, self.settings = loss, penalty, settings
         self.executor = executor if self.on_host else Threads(1)
         self.words, self.contexts = sides_of(X, loss)
@@ -139,6 +143,7 @@ class _Learner:
     def begin(self, start: tuple[Array, Array | None] | None, n_components: int) -> None:
         """Start from a dictionary, and from codes of zeros if there are none."""
         D, A = start or (None, None)
+        check_learning_fits(self.X.shape[0], self.X.shape[1], n_components if D is None else D.shape[1])
         if D is None:
             seed, nonnegative = self.settings.seed, self.settings.nonnegative
             D = random_atoms(self.X.shape[1], n_components, seed, nonnegative=nonnegative)
@@ -155,8 +160,6 @@ class _Learner:
         """Make passes until one gains little, then code all words to the end."""
         settings, history = self.settings, self.state.history
         objective = history[-1].objective if history else self.objective()
-        if not np.isfinite(objective):
-            raise InputError("the values of X or its weights are too large, or not finite. Mend or scale the data.")
         while len(history) < settings.epochs and not self.converged:
             self.code(settings.code_iter)
             self._move_dictionary()
@@ -173,7 +176,14 @@ class _Learner:
             )
 
     def objective(self) -> float:
-        """Return the objective, in float64."""
+        """Return the objective, in float64, after checking that it is a number."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            objective = self._objective()
+        if not np.isfinite(objective):
+            raise InputError("the values of X or its weights are too large, or not finite. Mend or scale the data.")
+        return objective
+
+    def _objective(self) -> float:
         state, zeros = self.state, self.loss.zeros
         total = float(self.penalty.per_word(state.A).sum()) + (self.settings.tau or 0) * kernels.inner(state.D, state.D)
         if not self.on_host:

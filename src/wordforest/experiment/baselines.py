@@ -23,7 +23,7 @@ from wordforest.coder.online import State, Step
 from wordforest.counts import Counts
 from wordforest.devices import check_device
 from wordforest.errors import InputError
-from wordforest.execution import Threads
+from wordforest.execution import Threads, check_room
 from wordforest.experiment.counting import Corpus, associate, names_of, threads, versions
 from wordforest.experiment.output import as_codes, learning, output, replace
 from wordforest.experiment.reuse import counts_of
@@ -111,8 +111,7 @@ def baseline(
     names = names_of(corpus)
     with output(out, force) as folder:
         if method.from_counts:
-            mapped = method.associates and folder is not None
-            counts, config = counts_of(names, counting, executor, folder, report, memory=memory, mapped=mapped)
+            counts, config = counts_of(names, counting, executor, folder, report, memory=memory)
             result = _from_counts(name, counts, own, association, executor, report)
             vocabulary = counts.vocabulary
         else:
@@ -192,6 +191,8 @@ def _sparse_codes(X: Any, own: SparseCodingSettings, executor: Threads, report: 
 def _from_sentences(
     name: str, text: Sentences, own: Any, executor: Threads, device: str, folder: Path | None, report: Reporter
 ) -> _Result:
+    n_words, M = len(text.vocabulary), own.dimensions
+    check_room(f"{M:,} dimensions for {n_words:,} words", 8.0 * M * n_words)  # vectors of words and of contexts
     learn: Callable[[Callable[..., None]], _Result]
     if name == "nce":
         learn = partial(_nce, text, own, executor, device)

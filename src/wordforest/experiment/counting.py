@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.metadata import version
@@ -22,7 +21,7 @@ from wordforest.execution import Threads
 from wordforest.experiment.output import output, replace
 from wordforest.place import Place, three_quarters
 from wordforest.progress import Event, Report, Reporter
-from wordforest.resume import begin_or_go_on
+from wordforest.resume import begin_or_go_on, check_complete
 from wordforest.settings import CountSettings, at_least, check_known
 from wordforest.store.counts import save_count_parts
 from wordforest.store.tensors import map_csr
@@ -31,7 +30,6 @@ from wordforest.text.reader import find_sources, total_bytes
 
 Corpus = str | Path | Iterable[str | Path]
 _HELD_OUT_WINDOW = 10
-ALL = "all"  # folder inside a counts folder: counts of all words, so that text can be added (see extending.py)
 _COUNTING = (
     "window", "min_count", "max_vocab", "dynamic_window", "subsample", "subsample_seed", "keep_words",
     "max_contexts", "mark_sides",
@@ -60,8 +58,11 @@ def count_corpus(
     count_settings = CountSettings(**settings)
     executor, names = threads(workers), names_of(corpus)
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        counts, config = load_counts(Path(out), mapped=True)
+        check_complete(Path(out), json.loads(json.dumps({"corpus": names, **asdict(count_settings)})), config)
+        store.remove_checkpoint(Path(out))
         report.say(f"{out} is complete already")
-        return load_counts(Path(out), mapped=True)[0]
+        return counts
     check_readable_again(names, resume)
     with output(out, force or resume) as folder:
         assert folder  # noqa: S101 out was given
@@ -87,7 +88,6 @@ def count_into(
     tally, config = _tally(names, settings, executor, place, folder, report)
     config |= facts()
     replace(folder, force or resume)
-    drop_all_words(folder)
     save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
     place.close()
     store.remove_checkpoint(folder)
@@ -105,16 +105,15 @@ def taken(counts: Counts, memory: int | None) -> Counts:
     return Counts(matrix, counts.vocabulary, counts.fingerprint)
 
 
+def is_large(folder: Path, memory: int | None) -> bool:
+    """Return whether the counts of a folder would take more than half of what there may be: a reason to map them."""
+    return (folder / "counts.safetensors").stat().st_size > (memory or three_quarters()) // 2
+
+
 def check_readable_again(names: list[str], resume: bool) -> None:
     """Refuse to go on with standard input."""
     if resume and "-" in names:
         raise InputError("standard input cannot be read again to go on with. Give a file, or leave --resume out.")
-
-
-def drop_all_words(folder: Path) -> None:
-    """Remove the counts of all words that earlier counts kept to be added to."""
-    if store.is_counts_folder(folder / ALL):
-        shutil.rmtree(folder / ALL)
 
 
 def _tally(

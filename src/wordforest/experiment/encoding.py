@@ -47,7 +47,7 @@ def encode_counts(
     counts alone. What comes back has no dictionary: its rows would not be named by its words.
     """
     report, executor = report or Reporter(), threads(workers)
-    learned, (new, config) = store.load_run(Path(run)), load_counts(Path(counts), mapped=True)
+    learned, (new, config) = store.load_run(Path(run)), load_counts(Path(counts))
     penalty = _penalty(Path(run), learned)
     _check_alike(Path(counts), config, learned.config)
     with output(out, force) as folder:

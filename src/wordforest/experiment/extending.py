@@ -22,12 +22,11 @@ from wordforest.counts.joining import Part, joined
 from wordforest.errors import InputError
 from wordforest.execution import Threads
 from wordforest.experiment.counting import (
-    ALL,
     Corpus,
     check_readable_again,
     count_config,
     count_into,
-    drop_all_words,
+    is_large,
     load_counts,
     names_of,
     threads,
@@ -35,9 +34,10 @@ from wordforest.experiment.counting import (
 from wordforest.experiment.output import output, replace
 from wordforest.place import Place
 from wordforest.progress import Report, Reporter
-from wordforest.resume import begin_or_go_on
+from wordforest.resume import begin_or_go_on, check_complete
 from wordforest.settings import CountSettings, check_known
 from wordforest.store.counts import save_count_parts
+from wordforest.store.names import ALL_WORDS
 from wordforest.store.tensors import map_csr
 from wordforest.text import Vocabulary, choose_words
 
@@ -69,10 +69,9 @@ def count_extendable(
         raise InputError("subsample depends on all the text, so none can be added later. Leave one of the two out.")
     names, executor = names_of(corpus), threads(workers)
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
-        report.say(f"{out} is complete already")
-        return load_counts(Path(out), mapped=True)[0]
+        return _complete(Path(out), names, asked, adding=add is not None, report=report)
     check_readable_again(names, resume)
-    old = None if add is None else _before(Path(add), asked)
+    old = None if add is None else _before(Path(add), asked, memory)
     with output(out, force or resume) as folder:
         assert folder  # noqa: S101 out was given
         if add is not None and folder.resolve() == Path(add).resolve():
@@ -82,15 +81,26 @@ def count_extendable(
         new = _count_all(names, asked, executor, folder, memory, resume, report)
         place = Place(store.checkpoint_folder(folder), memory)
         whole, config = _joined([part for part in (old, new) if part], asked, place, executor)
+        all_words = store.checkpoint_folder(folder) / ALL_WORDS
+        _save(all_words, whole, config)
+        counts = pooled(load_counts(all_words, mapped=True)[0], asked, place, executor)
         replace(folder, force or resume)
-        drop_all_words(folder)
-        _save(folder / ALL, whole, config)
-        counts = pooled(load_counts(folder / ALL, mapped=True)[0], asked, place, executor)
-        _save(folder, counts, count_config(config["corpus"], asked, str(config["fingerprint"])))
+        _save(folder, counts, count_config(config["corpus"], asked, str(config["fingerprint"])), all_words)
         place.close()
         store.remove_checkpoint(folder)
         report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {int(counts.indptr[-1])} pairs")
     return Counts(map_csr(folder / "counts.safetensors"), counts.vocabulary, counts.fingerprint)
+
+
+def _complete(folder: Path, names: list[str], asked: CountSettings, *, adding: bool, report: Reporter) -> Counts:
+    """Return the counts of a folder that is complete, after checking that they are those asked for."""
+    counts, config = load_counts(folder, mapped=True)
+    if adding:
+        config["corpus"] = config["corpus"][-len(names) :]
+    check_complete(folder, json.loads(json.dumps({"corpus": names, **asdict(asked)})), config)
+    store.remove_checkpoint(folder)
+    report.say(f"{folder} is complete already")
+    return counts
 
 
 def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threads) -> Tally:
@@ -104,13 +114,13 @@ def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threa
     return joined([part], vocabulary, whole.fingerprint, (n_columns, 2 * settings.window), place, executor)
 
 
-def _before(folder: Path, asked: CountSettings) -> tuple[Counts, dict[str, Any]]:
-    if not store.is_counts_folder(folder / ALL):
+def _before(folder: Path, asked: CountSettings, memory: int | None) -> tuple[Counts, dict[str, Any]]:
+    if not store.is_counts_folder(folder / ALL_WORDS):
         raise InputError(
             f"{folder}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
             "which other counts do not have. Count all the text again, with --extendable."
         )
-    counts, config = load_counts(folder / ALL, mapped=True)
+    counts, config = load_counts(folder / ALL_WORDS, mapped=is_large(folder / ALL_WORDS, memory))
     for name in _SHAPING:
         if config.get(name) != getattr(asked, name):
             raise InputError(
@@ -156,6 +166,6 @@ def _joined(
     return whole, {**parts[-1][1], "corpus": corpora, "fingerprint": fingerprint}
 
 
-def _save(folder: Path, tally: Tally, config: dict[str, Any]) -> None:
+def _save(folder: Path, tally: Tally, config: dict[str, Any], all_words: Path | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
+    save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config, all_words=all_words)

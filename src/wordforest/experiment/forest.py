@@ -21,7 +21,15 @@ from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
 from wordforest.coder.entries_device import learn_from_entries_on
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels.stream import place_rows
-from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
+from wordforest.coder.online import (
+    Learned,
+    OnlineSettings,
+    OnStep,
+    State,
+    Step,
+    check_learning_fits,
+    learn_online,
+)
 from wordforest.coder.penalties import with_lam
 from wordforest.coder.shape import in_order
 from wordforest.coder.spectral import SpectralStart
@@ -33,9 +41,10 @@ from wordforest.experiment.counting import Corpus, associate, names_of, threads,
 from wordforest.experiment.output import as_codes, learning, output, replace, starting, unit_rows
 from wordforest.experiment.reuse import counts_of
 from wordforest.experiment.weighted import learn_with_weights, pair_weights
+from wordforest.interrupts import step_by_step
 from wordforest.place import three_quarters
 from wordforest.progress import Event, Reporter
-from wordforest.resume import Checkpoint, history_row
+from wordforest.resume import Checkpoint, check_complete, history_row
 from wordforest.settings import TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary
@@ -63,12 +72,17 @@ def train(
     report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
     kernels.check_device(train_settings.device)
+    if train_settings.learner == "online":
+        check_learning_fits(1, 1, len(train_settings.forest))  # before hours of counting
     executor = threads(workers)
     names = names_of(corpus)
     if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        run = store.load_run(Path(out))
+        check_complete(Path(out), json.loads(json.dumps(asdict(train_settings))), run.config)
+        store.remove_checkpoint(Path(out))
         report.say(f"{out} is complete already")
-        return store.load_run(Path(out))
-    with output(out, force or resume) as folder:
+        return run
+    with output(out, force or resume, fresh=not resume) as folder:
         begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
         checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
         by_entries = train_settings.learner == "entries"
@@ -124,7 +138,7 @@ def _learn(
 ) -> Run:
     report(Event("learn", 0, None, "words"))
     X.data = X.data.astype(settings.dtype, copy=False)
-    begun, history = checkpoint.learning(_state_of(settings))
+    begun, history = checkpoint.learning(_state_of(settings), str(count_config.get("fingerprint", "")))
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
     def on_step(step: Step, state: State | EntryState | WeightedState) -> None:
@@ -133,7 +147,8 @@ def _learn(
         if not step.last:
             checkpoint.keep_learning(state, history)
 
-    learned, forest, found = learn(X, settings, begun, report, on_step)
+    with step_by_step():
+        learned, forest, found = learn(X, settings, begun, report, on_step)
     for notice in learned.notices:
         report.say(f"warning: {notice}")
     return _as_run(vocabulary, learned, forest, {**count_config, **asdict(settings), **found}, history)

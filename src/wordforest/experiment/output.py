@@ -13,37 +13,53 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.coder.online import Step
+from wordforest.errors import InputError
 from wordforest.progress import Event
 
 
 @contextmanager
-def output(out: str | Path | None, force: bool) -> Iterator[Path | None]:
+def output(out: str | Path | None, force: bool, *, fresh: bool = False) -> Iterator[Path | None]:
     """Yield a folder that may be written to. What it holds stays until there is something to replace it.
 
-    Folders made here go away again if nothing comes of them.
+    Folders made here go away again if nothing comes of them. A checkpoint that is ``fresh``, begun by this job, goes
+    with bad input, which no second try would make good.
     """
     if out is None:
         yield None
         return
     folder = Path(out)
+    store.check_free(folder, force=True)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    if not (force and folder.is_dir()):
-        store.prepare_folder(folder, force=force)
-    try:
-        tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
-        yield folder
-    except BaseException:
-        store.drop_empty_checkpoint(folder)
-        with suppress(OSError):  # not empty
-            for path in made:
-                path.rmdir()
-        raise
+    folder.mkdir(parents=True, exist_ok=True)
+    with store.locked(folder):
+        store.check_free(folder, force=force)
+        try:
+            tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
+            yield folder
+        except BaseException as error:
+            if fresh and isinstance(error, InputError):
+                store.remove_checkpoint(folder)
+            _leave(folder, made, error)
+            raise
+
+
+def _leave(folder: Path, made: list[Path], error: BaseException) -> None:
+    """Leave a folder as it was, but for what a next try can go on with, which is told."""
+    store.drop_empty_checkpoint(folder)
+    if store.has_checkpoint(folder):
+        if not isinstance(error, InputError):
+            note = f"Go on where it stopped with the same command and --resume: {folder} keeps what was done."
+            error.__notes__ = [note]  # of the outermost folder, where one job works inside another
+        return
+    with suppress(OSError):  # not empty
+        for path in made:
+            path.rmdir()
 
 
 def replace(folder: Path, force: bool) -> None:
-    """Make room for new results: with ``force``, ours that are there go away."""
+    """Make room for new results, which take the place of old ones in one go: what was left half made goes away."""
     if force:
-        store.remove_results(folder)
+        store.remove_leftovers(folder)
 
 
 def as_codes(A: NDArray[np.float32]) -> sparse.csr_array:

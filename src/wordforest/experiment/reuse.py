@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,7 @@ from wordforest import store
 from wordforest.counts import Counts
 from wordforest.errors import InputError
 from wordforest.execution import Threads
-from wordforest.experiment.counting import count_into, count_names, load_counts, taken, versions
+from wordforest.experiment.counting import count_into, count_names, is_large, load_counts, taken, versions
 from wordforest.experiment.output import output
 from wordforest.progress import Reporter
 from wordforest.settings import CountSettings
@@ -35,13 +34,14 @@ def counts_of(
     """Return counts and their settings: of one counts folder, else of text, which is counted once.
 
     Text is counted into ``counts`` inside the folder of a run, unless this folder or one beside it has its counts
-    already. ``mapped`` leaves them in their file. Without a folder they are counted in memory.
+    already. ``mapped`` leaves them in their file, where large ones stay anyway. Without a folder they are counted in
+    memory.
     """
     source = Path(names[0]) if len(names) == 1 else None
     if source and store.is_counts_folder(source):
         if folder and folder.resolve() == source.resolve():
             raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
-        counts, config = load_counts(source, mapped=mapped)
+        counts, config = load_counts(source, mapped=mapped or is_large(source, memory))
         _check_counted_so(source, settings, config)
     elif folder is None:
         counts, config = count_names(names, settings, executor, folder, report, memory=memory)
@@ -62,8 +62,8 @@ def _counted_once(
     own = folder / store.COUNTS
     if found := next(_same(own, made_of, trusted=resume), None):
         report.say(f"{found}: counts of this text and these settings, so it is not counted again")
-        return load_counts(found, mapped=mapped)
-    _make_room(own, resume)
+        return load_counts(found, mapped=mapped or is_large(found, memory))
+    _check_replaceable(own)
     with output(own, force=True) as place:
         assert place  # noqa: S101 it was given
         counts, config = count_into(
@@ -94,14 +94,10 @@ def _same(own: Path, made_of: dict[str, Any], *, trusted: bool) -> Iterator[Path
             yield place
 
 
-def _make_room(own: Path, resume: bool) -> None:
-    """Remove counts of another text or other settings, if a run has made them; a try to go on with stays."""
-    if store.is_counts_folder(own):
-        if _CONTENT not in store.read_json(own / "config.json"):
-            raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
-        shutil.rmtree(own)
-    elif not resume and store.has_checkpoint(own):
-        store.remove_checkpoint(own)
+def _check_replaceable(own: Path) -> None:
+    """Refuse to replace counts that no run has made; others, of another text, say, stay until new ones are there."""
+    if store.is_counts_folder(own) and _CONTENT not in store.read_json(own / "config.json"):
+        raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
 
 
 def _stamps(sources: Iterable[str]) -> list[tuple[int, int] | None]:

@@ -13,7 +13,7 @@ from wordforest.association import counts_at
 from wordforest.coder import kernels
 from wordforest.coder.forest import Forest
 from wordforest.coder.losses import Loss, weighing
-from wordforest.coder.online import Learned
+from wordforest.coder.online import Learned, check_learning_fits
 from wordforest.coder.spectral import SpectralStart
 from wordforest.coder.weighted import OnPass, WeightedSettings, WeightedState, learn_weighted
 from wordforest.counts import Counts, harmonic_weights
@@ -45,6 +45,7 @@ def learn_with_weights(
     """Learn under the loss of the settings; return what was learned, the forest, and what was found."""
     loss, forest = Loss(weights, float(settings.zeros or 0)), settings.forest
     loss.check(X)
+    check_learning_fits(X.shape[0], X.shape[1], len(forest))
     start = settings.start
     if isinstance(start, SpectralStart):
         start = changed(start, loss=loss, on_step=lambda step: report(starting(step, X.shape[0])))

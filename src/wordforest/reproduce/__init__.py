@@ -50,18 +50,20 @@ def reproduce(
     bench = Bench(out / "judged", data, cache, experiment.tasks, experiment.halves)
     for task in bench.missing:
         report.say(f"no data for the task {task}: it is left out. See: wordforest data list")
-    out.mkdir(parents=True, exist_ok=True)
-    workshop = Workshop(out, names, workers, report)
     cells = without(cells_of(experiment), skip)
+    out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     against: list[Against] = []
-    for number, cell in enumerate(cells, start=1):
-        report.say(f"{number} of {len(cells)}: {cell.model.name}, M = {cell.size}")
-        rows.append(_row(cell, workshop, bench, path.parent, report))
-        if experiment.reference:
-            against = against_reference(rows, experiment.reference, against)
-        _write(out, experiment, rows, against, _facts(names, quick, bench, skip))  # what is done is never lost
-    report.say(f"wrote {out / 'REPORT.md'}, report.html, results.json")
+    with store.locked(out):
+        store.remove_leftovers(out)
+        workshop = Workshop(out, names, workers, report)
+        for number, cell in enumerate(cells, start=1):
+            report.say(f"{number} of {len(cells)}: {cell.model.name}, M = {cell.size}")
+            rows.append(_row(cell, workshop, bench, path.parent, report))
+            if experiment.reference:
+                against = against_reference(rows, experiment.reference, against)
+            _write(out, experiment, rows, against, _facts(names, quick, bench, skip))  # what is done is never lost
+        report.say(f"wrote {out / 'REPORT.md'}, report.html, results.json")
     return rows
 
 
@@ -83,6 +85,8 @@ def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:
     names = given or list(experiment.corpus)
     if needed and not names:
         raise InputError("the experiment names no corpus. Give one with --corpus TEXT, or try it with --quick.")
+    if "-" in names:
+        raise InputError("every model reads the text anew, but standard input can be read once. Give a file.")
     return [str(addresses()) if name == DEMO else name for name in names]
 
 

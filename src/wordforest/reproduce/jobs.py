@@ -20,6 +20,7 @@ from typing import Any
 
 from wordforest import store
 from wordforest.errors import InputError
+from wordforest.interrupts import ENDS_WITH_STDIN
 from wordforest.progress import Event, Reporter
 from wordforest.reproduce.plan import BRANCHING, FOREST, FROM_COUNTS, Job, Options, tree_size
 
@@ -100,6 +101,9 @@ class Workshop:
         folder.parent.mkdir(parents=True, exist_ok=True)
         typed = [*command, "--out", str(folder)]
         self.report.say("wordforest " + self.shown(typed))
+        if folder.is_dir():
+            with store.locked(folder, patience=_PATIENCE):  # of a job whose parent was killed: it ends, too
+                store.remove_leftovers(folder)
         begun = not (folder / NOTE).exists() and command[0] == "train" and store.has_checkpoint(folder)
         (folder / NOTE).unlink(missing_ok=True)
         seconds, peak = run_command([*typed, "--resume" if begun else "--force"], self.report)
@@ -115,25 +119,29 @@ def run_command(arguments: list[str], report: Callable[[Event], None]) -> tuple[
     started = time.monotonic()
     process = subprocess.Popen(  # noqa: S603 our own program, and a list of arguments, no shell
         [sys.executable, "-m", "wordforest", *arguments, "--json"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        encoding="utf-8", errors="replace",
+        stdin=subprocess.PIPE, encoding="utf-8", errors="replace", env={**os.environ, ENDS_WITH_STDIN: "1"},
+        process_group=0,  # Ctrl-C comes to us alone, and we pass it on once
     )  # fmt: skip
     last = ""
     assert process.stderr is not None  # noqa: S101 a pipe was asked for
+    assert process.stdin is not None  # noqa: S101 a pipe was asked for
     try:
         with process.stderr:
             for line in process.stderr:
                 last = _forward(line, report) or last
         _, status, usage = os.wait4(process.pid, 0)
     except BaseException:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:  # a job in the background does not hear it
             process.kill()
             process.wait()
         raise
+    finally:
+        process.stdin.close()
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode == 130:
+    if process.returncode in (130, 143):
         raise KeyboardInterrupt
     if process.returncode:
         raise FailedJobError(

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Bench:
     def judge(self, name: str, source: Path, scale: float) -> Judged:
         """Return what the vectors of a run folder or a file achieve, each dimension's norm raised to ``scale``."""
         tail = "" if scale == 1 else f"-scale{scale:g}"
-        place = self._folder / f"{name}{tail}.json"
+        place = self._folder / f"{quote(name, safe=' +()@,')}{tail}.json"  # a name is no path
         key = json.loads(json.dumps([self._key, _stamp(source), scale, self._parts, self.tasks]))
         if place.is_file() and (known := store.read_json(place))["key"] == key:
             return _read(known)

@@ -132,7 +132,6 @@ def _experiment(raw: dict[str, Any]) -> Experiment:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two models are called {name!r}. Give each a name of its own.")
-    corpus = raw.get("corpus", [])
     tasks = tuple(_get(raw, "tasks", list, list(TASKS)))
     if unknown := [task for task in tasks if task not in TASKS]:
         raise InputError(f"no task is called {unknown[0]!r}. Tasks are: {', '.join(TASKS)}.")
@@ -141,9 +140,9 @@ def _experiment(raw: dict[str, Any]) -> Experiment:
         raise InputError(f"reference = {reference!r} is none of the models: {', '.join(names)}.")
     return Experiment(
         title=_get(raw, "title", str, "Experiment"), about=_get(raw, "about", str, ""), models=models,
-        corpus=(corpus,) if isinstance(corpus, str) else tuple(corpus), tasks=tasks,
+        corpus=_corpus(raw), tasks=tasks,
         count=_options(raw, "count"), halves=_get(raw, "halves", bool, False), reference=reference,
-        paper=_get(raw, "paper", dict, {}), notes=tuple(_get(raw, "notes", list, [])),
+        paper=_paper(_get(raw, "paper", dict, {})), notes=tuple(map(str, _get(raw, "notes", list, []))),
     )  # fmt: skip
 
 
@@ -158,15 +157,15 @@ def _model(entry: Any, position: int) -> Model:
         raise InputError(f"{where}: method = {method!r}, but it must be one of {known}.")
     if (method == FILE) != ("path" in entry):
         raise InputError(f"{where}: the method {FILE!r} and a path belong together.")
-    sizes = tuple(_get(entry, "sizes", list, [0] if method == FILE else [52]))
+    sizes = _whole_numbers(entry, "sizes", [0] if method == FILE else [52])
     for size in sizes:
         nodes = tree_size(str(entry.get("options", {}).get("branching", BRANCHING)))
         if method == FOREST and "trees" not in entry.get("options", {}) and size % nodes:
             raise InputError(f"{where}: size {size} is no multiple of {nodes}, the nodes of a tree.")
     return Model(
         name=_get(entry, "name", str, method), method=method, sizes=sizes,
-        seeds=tuple(_get(entry, "seeds", list, [0])), options=_options(entry, "options"),
-        count=_options(entry, "count"), scale=float(entry.get("scale", 1.0)), path=_get(entry, "path", str, ""),
+        seeds=_whole_numbers(entry, "seeds", [0]), options=_options(entry, "options"), count=_options(entry, "count"),
+        scale=float(_get(entry, "scale", (int, float), 1.0)), path=_get(entry, "path", str, ""),
     )  # fmt: skip
 
 
@@ -188,16 +187,16 @@ def tree_size(branching: str) -> int:
 def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
     """Return the experiment made small: other sizes, one seed, and options by method."""
     _only(quick, "[quick]", ("sizes", "seeds", "corpus", "count", "options"))
-    sizes, by_method = quick.get("sizes"), _get(quick, "options", dict, {})
+    sizes = _whole_numbers(quick, "sizes", []) if "sizes" in quick else None
+    by_method = _get(quick, "options", dict, {})
     models = []
     for model in experiment.models:
         kept = tuple(size for size in model.sizes if sizes is None or size in sizes or model.method == FILE)
-        options = {**model.options, **by_method.get(model.method, {})}
+        options = {**model.options, **_options(by_method, model.method)}
         if kept:
-            models.append(replace(model, sizes=kept, seeds=tuple(quick.get("seeds", (0,))), options=options))
-    corpus = quick.get("corpus", experiment.corpus)
+            models.append(replace(model, sizes=kept, seeds=_whole_numbers(quick, "seeds", [0]), options=options))
     return replace(
-        experiment, models=tuple(models), corpus=(corpus,) if isinstance(corpus, str) else tuple(corpus),
+        experiment, models=tuple(models), corpus=_corpus(quick) if "corpus" in quick else experiment.corpus,
         count={**experiment.count, **_options(quick, "count")},
     )  # fmt: skip
 
@@ -207,11 +206,36 @@ def _only(table: dict[str, Any], where: str, known: tuple[str, ...]) -> None:
         raise InputError(f"{where}: unknown key {unknown[0]!r}. Keys are: {', '.join(known)}.")
 
 
-def _get(table: dict[str, Any], key: str, kind: type, default: Any) -> Any:
+def _get(table: dict[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
     value = table.get(key, default)
-    if not isinstance(value, kind):
-        raise InputError(f"{key} = {value!r}: expected {kind.__name__}, found {type(value).__name__}.")
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InputError(f"{key} = {value!r}: expected {wanted}, found {type(value).__name__}.")
     return value
+
+
+def _whole_numbers(table: dict[str, Any], key: str, default: list[int]) -> tuple[int, ...]:
+    values = _get(table, key, list, default)
+    for value in values:
+        if type(value) is not int or value < 0:
+            raise InputError(f"{key} = {values!r}: expected a list of whole numbers, found {value!r}.")
+    return tuple(values)
+
+
+def _corpus(table: dict[str, Any]) -> tuple[str, ...]:
+    names = _get(table, "corpus", (str, list), [])
+    names = [names] if isinstance(names, str) else names
+    if odd := [name for name in names if not isinstance(name, str)]:
+        raise InputError(f"corpus = {names!r}: expected names of files, found {odd[0]!r}.")
+    return tuple(names)
+
+
+def _paper(table: dict[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
+    for size, models in table.items():
+        for model in _get(table, size, dict, {}):
+            for column in _get(models, model, dict, {}):
+                _get(models[model], column, (int, float), 0)
+    return table
 
 
 def _options(table: dict[str, Any], key: str) -> Options:

@@ -13,7 +13,9 @@ from wordforest.store.checkpoint import (
 from wordforest.store.counts import is_counts_folder, load_counts, save_counts
 from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
 from wordforest.store.formats import read_vectors, vector_files, write_vectors
-from wordforest.store.run import COUNTS, Run, is_run_folder, load_run, prepare_folder, remove_results, save_run
+from wordforest.store.lock import locked, remove_leftovers
+from wordforest.store.names import COUNTS
+from wordforest.store.run import Run, check_free, is_run_folder, load_run, save_run
 from wordforest.store.spool import arrays_in
 from wordforest.store.tensors import write_sparse
 
@@ -22,6 +24,7 @@ __all__ = [
     "Run",
     "arrays_in",
     "begin_checkpoint",
+    "check_free",
     "checkpoint_folder",
     "checkpoint_settings",
     "drop_empty_checkpoint",
@@ -31,11 +34,11 @@ __all__ = [
     "load_counts",
     "load_run",
     "load_state",
-    "prepare_folder",
+    "locked",
     "read_json",
     "read_vectors",
     "remove_checkpoint",
-    "remove_results",
+    "remove_leftovers",
     "replace_file",
     "save_counts",
     "save_run",

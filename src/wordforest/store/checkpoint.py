@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from wordforest.errors import InputError
 from wordforest.store.files import read_json, write_json
-from wordforest.store.run import CHECKPOINT
+from wordforest.store.names import CHECKPOINT
 from wordforest.store.tensors import Tensors, read_metadata, read_tensors, write_tensors
+
+_STATE = "state.safetensors"
 
 
 def has_checkpoint(folder: Path) -> bool:
@@ -35,17 +38,20 @@ def checkpoint_folder(folder: Path) -> Path:
     return folder / CHECKPOINT
 
 
-def save_state(folder: Path, tensors: Tensors, history: list[dict[str, Any]]) -> None:
-    """Write the state of learning in place of the one before."""
-    write_tensors(folder / CHECKPOINT / "state.safetensors", tensors, {"history": json.dumps(history)})
+def save_state(folder: Path, tensors: Tensors, history: list[dict[str, Any]], text: str = "") -> None:
+    """Write the state of learning in place of the one before; ``text`` is the fingerprint of what is learned from."""
+    write_tensors(folder / CHECKPOINT / _STATE, tensors, {"history": json.dumps(history), "text": text})
 
 
-def load_state(folder: Path, names: Sequence[str]) -> tuple[Tensors, list[dict[str, Any]]] | None:
+def load_state(folder: Path, names: Sequence[str], text: str = "") -> tuple[Tensors, list[dict[str, Any]]] | None:
     """Return the tensors of the last state of learning and its history, or None if none was written."""
-    path = folder / CHECKPOINT / "state.safetensors"
+    path = folder / CHECKPOINT / _STATE
     if not path.is_file():
         return None
-    return read_tensors(path, names), json.loads(read_metadata(path)["history"])
+    found = read_metadata(path)
+    if text and found.get("text", text) != text:
+        raise InputError(f"{folder}: the text has changed since learning began. Begin again, with --force.")
+    return read_tensors(path, names), json.loads(found["history"])
 
 
 def drop_empty_checkpoint(folder: Path) -> None:
@@ -55,6 +61,10 @@ def drop_empty_checkpoint(folder: Path) -> None:
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Remove the checkpoint, if there is one."""
-    if (folder / CHECKPOINT).is_dir():
-        shutil.rmtree(folder / CHECKPOINT)
+    """Remove the checkpoint, if there is one; first what makes it one."""
+    checkpoint = folder / CHECKPOINT
+    if checkpoint.is_symlink() or checkpoint.is_file():
+        checkpoint.unlink()
+    elif checkpoint.is_dir():
+        (checkpoint / "settings.json").unlink(missing_ok=True)
+        shutil.rmtree(checkpoint)

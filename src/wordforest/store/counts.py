@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.store.files import read_json, write_json
+from wordforest.store.names import ALL_WORDS, RESULTS
+from wordforest.store.swap import replaced, settle
 from wordforest.store.tensors import AnyCSR, read_csr, slices, write_csr, write_csr_parts
 from wordforest.store.vocab import read_vocab, write_vocab
 
-COUNTS_FILES = ("config.json", "vocab.tsv", "counts.safetensors")
+_LAST = "counts.safetensors"
 
 
 class CountParts(Protocol):
@@ -43,28 +45,33 @@ class CountParts(Protocol):
 
 def is_counts_folder(path: Path) -> bool:
     """Return whether a folder holds window counts."""
-    return (path / "counts.safetensors").is_file()
+    settle(path)
+    return (path / _LAST).is_file()
 
 
 def save_counts(
     folder: Path, words: Sequence[str], counts: NDArray[np.int64], matrix: AnyCSR, config: dict[str, Any]
 ) -> None:
-    """Write words, their counts (V,), integer window counts (V, C) and settings into a folder."""
+    """Write words, their counts (V,), integer window counts (V, C) and settings in place of what a folder holds."""
     if not np.issubdtype(matrix.dtype, np.integer):
         raise InputError(f"{folder}: window counts must be integers, but {matrix.dtype} came.")
     _check_sizes(folder, len(words), len(counts), matrix)
     if matrix.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
         matrix = matrix.astype(np.int64)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "config.json", config)
-    write_vocab(folder / "vocab.tsv", words, counts)
-    write_csr(folder / "counts.safetensors", matrix)
+    with replaced(folder, RESULTS, _LAST) as staging:
+        write_json(staging / "config.json", config)
+        write_vocab(staging / "vocab.tsv", words, counts)
+        write_csr(staging / _LAST, matrix)
 
 
 def save_count_parts(
-    folder: Path, words: Sequence[str], counts: NDArray[np.int64], parts: CountParts, config: dict[str, Any]
-) -> None:
-    """Write what ``save_counts`` does, a part of the window counts at a time; the disk must have room for them."""
+    folder: Path, words: Sequence[str], counts: NDArray[np.int64], parts: CountParts, config: dict[str, Any],
+    *, all_words: Path | None = None,
+) -> None:  # fmt: skip
+    """Write what ``save_counts`` does, a part of the window counts at a time; the disk must have room for them.
+
+    ``all_words`` is a folder of counts without a least count, on the same disk, which moves inside.
+    """
     needed = int(parts.indptr[-1]) * (4 + np.dtype(parts.dtype).itemsize) + (64 << 20)
     free = shutil.disk_usage(folder).free
     if free < needed:
@@ -72,9 +79,12 @@ def save_count_parts(
             f"{folder}: the counts need {needed >> 20} MiB on this disk, but {free >> 20} MiB are free. "
             "Free some and go on with --resume, or choose an --out on another disk."
         )
-    write_json(folder / "config.json", config)
-    write_vocab(folder / "vocab.tsv", words, counts)
-    write_csr_parts(folder / "counts.safetensors", parts.shape, parts.indptr, np.dtype(parts.dtype), parts.parts)
+    with replaced(folder, RESULTS, _LAST) as staging:
+        write_json(staging / "config.json", config)
+        write_vocab(staging / "vocab.tsv", words, counts)
+        write_csr_parts(staging / _LAST, parts.shape, parts.indptr, np.dtype(parts.dtype), parts.parts)
+        if all_words is not None:
+            all_words.rename(staging / ALL_WORDS)
 
 
 def load_counts(
@@ -86,6 +96,7 @@ def load_counts(
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a counts folder. Make one with: wordforest count CORPUS --out DIR")
+    settle(folder)
     config = read_json(folder / "config.json")
     words, counts = read_vocab(folder / "vocab.tsv")
     matrix = read_csr(folder / "counts.safetensors", ("int32", "int64"), mapped=mapped)

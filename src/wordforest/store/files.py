@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from wordforest.errors import InputError
+from wordforest.store.lock import workplace
 
 
 class Savable(Protocol):
@@ -22,12 +22,9 @@ class Savable(Protocol):
         """Write the figure."""
 
 
-TEMPORARY = ".wordforest-*.tmp"
-
-
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; it takes the place of ``path`` if the block succeeds.
+    """Yield a path in a folder of its own beside ``path``; it takes the place of ``path`` if the block succeeds.
 
     The content is on the disk before the name changes. A block that raises leaves ``path`` as it was.
     """
@@ -35,18 +32,29 @@ def replace_file(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: the folder {path.parent} does not exist. Create it or write elsewhere.")
     if path.is_dir():
         raise InputError(f"{path}: expected a file to write, but this is a folder. Choose another name.")
-    temporary = path.with_name(TEMPORARY.replace("*", secrets.token_hex(8)))
-    try:
+    with workplace(path.parent) as place:
+        temporary = place / "new"
         temporary.touch(exist_ok=False)
         mode = temporary.stat().st_mode & 0o777  # what the umask grants; safetensors would leave 0600
         yield temporary
         temporary.chmod(mode)
         _sync(temporary, os.O_RDWR)
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+@contextmanager
+def replace_pair(first: Path, second: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield temporary paths of two files that belong together; a kill between the two leaves no ``second``."""
+    with replace_file(second) as b, replace_file(first) as a:
+        yield a, b
+        second.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have changes of names on the disk."""
     if os.name == "posix":
-        _sync(path.parent, os.O_RDONLY)
+        _sync(folder, os.O_RDONLY)
 
 
 def write_text(path: Path, text: str) -> None:

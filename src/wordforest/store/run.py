@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.store.counts import COUNTS_FILES, is_counts_folder
+from wordforest.store.counts import is_counts_folder
 from wordforest.store.files import (
-    TEMPORARY,
     parse_object,
     read_json,
     read_text,
@@ -23,20 +21,13 @@ from wordforest.store.files import (
     write_json,
     write_text,
 )
+from wordforest.store.names import CHECKPOINT, COUNTS, RESULTS
+from wordforest.store.swap import replaced, settle
 from wordforest.store.tensors import read_csr, read_tensors, write_csr, write_tensors
 from wordforest.store.vocab import read_vocab, write_vocab
 from wordforest.vectors import CSR, Vectors, first_non_finite_row
 
-RUN_FILES = (
-    "config.json",
-    "vocab.tsv",
-    "codes.safetensors",
-    "dictionary.safetensors",
-    "forest.json",
-    "history.jsonl",
-)
-CHECKPOINT = "checkpoint"
-COUNTS = "counts"  # folder inside a run: the counts it was made of, where it counted text itself
+_LAST = "codes.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,21 +72,20 @@ class Run:
 
 def is_run_folder(path: Path) -> bool:
     """Return whether a folder holds codes."""
-    return (path / "codes.safetensors").is_file()
+    settle(path)
+    return (path / _LAST).is_file()
 
 
 def save_run(folder: Path, run: Run) -> None:
-    """Write a run, each file whole; the codes come last, so a folder that has them is complete."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "config.json", run.config)
-    write_vocab(folder / "vocab.tsv", run.words, run.counts)
-    write_json(folder / "forest.json", {"parent": run.forest.parent.tolist()})
-    write_history(folder / "history.jsonl", run.history)
-    if run.dictionary is None:
-        (folder / "dictionary.safetensors").unlink(missing_ok=True)
-    else:
-        write_tensors(folder / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
-    write_csr(folder / "codes.safetensors", run.codes.astype(np.float32, copy=False))
+    """Write a run in place of the results that a folder holds; codes come last: a folder that has them is complete."""
+    with replaced(folder, RESULTS, _LAST) as staging:
+        write_json(staging / "config.json", run.config)
+        write_vocab(staging / "vocab.tsv", run.words, run.counts)
+        write_json(staging / "forest.json", {"parent": run.forest.parent.tolist()})
+        write_history(staging / "history.jsonl", run.history)
+        if run.dictionary is not None:
+            write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
+        write_csr(staging / _LAST, run.codes.astype(np.float32, copy=False))
 
 
 def load_run(folder: Path) -> Run:
@@ -120,31 +110,14 @@ def load_run(folder: Path) -> Run:
         raise InputError(f"{folder}: {error}") from error
 
 
-def prepare_folder(folder: Path, *, force: bool) -> None:
-    """Create a folder for results. One that holds anything needs ``force``, which removes our files alone."""
+def check_free(folder: Path, *, force: bool) -> None:
+    """Refuse a folder for results that holds anything, unless ``force``."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder, but this is a file. Choose another --out.")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not any(folder.iterdir()):
-        return
-    if not force:
+    if not force and folder.exists() and any(folder.iterdir()):
         begun = any((folder / name).is_dir() for name in (CHECKPOINT, COUNTS)) and not is_run_folder(folder)
         go_on = "add --resume to go on with it, " if begun else ""
         raise InputError(f"{folder} already exists; {go_on}add --force to replace it or choose another --out.")
-    remove_results(folder)
-    checkpoint = folder / CHECKPOINT
-    if checkpoint.is_symlink() or checkpoint.is_file():
-        checkpoint.unlink()
-    elif checkpoint.is_dir():
-        shutil.rmtree(checkpoint)
-
-
-def remove_results(folder: Path) -> None:
-    """Remove what runs and counts leave in a folder, codes first, and nothing else; a checkpoint stays."""
-    known = [folder / name for name in ("codes.safetensors", *RUN_FILES, *COUNTS_FILES)]
-    for path in [*known, *folder.glob(TEMPORARY)]:
-        if path.is_file() or path.is_symlink():
-            path.unlink()
 
 
 def write_history(path: Path, history: list[dict[str, Any]]) -> None:

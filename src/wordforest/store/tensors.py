@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,17 +29,23 @@ _DTYPES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # that are m
 
 def write_tensors(path: Path, tensors: Tensors, metadata: dict[str, str] | None = None) -> None:
     """Write named arrays, and strings beside them."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     with replace_file(path) as temporary:
-        save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, temporary, metadata)
+        try:
+            save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, temporary, metadata)
+        except SafetensorError as error:
+            if not (found := re.search(r"\(os error (\d+)\)", str(error))):
+                raise
+            raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
 
 
 def read_metadata(path: Path) -> dict[str, str]:
     """Return the strings beside the arrays of a file."""
     from safetensors import safe_open
 
-    with safe_open(path, framework="numpy") as file:
+    with safe_open(path, framework="numpy", backend="pread") as file:
         return dict(file.metadata() or {})
 
 
@@ -48,7 +56,7 @@ def read_tensors(path: Path, names: Sequence[str]) -> Tensors:
     if not path.is_file():
         raise InputError(f"{path}: the file is missing. Choose a complete folder, or make this one again.")
     try:
-        with safe_open(path, framework="numpy") as file:
+        with safe_open(path, framework="numpy", backend="pread") as file:  # a mapped file that shrinks is a crash
             _check_named(path, names, file.keys())
             return {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError, TypeError, AttributeError) as error:

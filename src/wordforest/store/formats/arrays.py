@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
+from wordforest.execution import check_room
 from wordforest.store.files import replace_file
 from wordforest.store.formats.source import AGAIN, Source, assembled, check_words
 from wordforest.store.tensors import Tensors, write_tensors
@@ -49,13 +49,14 @@ def read_npz(source: Source) -> Vectors:
     """Return the vectors of an .npz file; nothing in it is unpickled, and no size is believed unseen."""
     try:
         with zipfile.ZipFile(source.name) as archive:
+            check_room(f"{source.name}: unpacking it", sum(entry.file_size for entry in archive.infolist()))
             for entry in archive.infolist():
                 _check_size(source.name, archive, entry)
         with np.load(source.name, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except InputError:
         raise
-    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except Exception as error:  # of zipfile, zlib, NumPy, and the tokenizer of Python that reads NumPy's headers
         raise InputError(f"{source.name}: not a usable .npz file ({error}). {AGAIN}") from error
     return _vectors(source, arrays, _strings(source.name, arrays.get("words")))
 
@@ -65,7 +66,7 @@ def read_safetensors(source: Source) -> Vectors:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(source.name, framework="numpy") as file:
+        with safe_open(source.name, framework="numpy", backend="pread") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 not a dict
             text = (file.metadata() or {}).get("words")
     except (SafetensorError, OSError, TypeError, AttributeError) as error:
@@ -109,6 +110,8 @@ def _csr(name: str, arrays: Tensors) -> CSR:
     data, indices, indptr, shape = (arrays[key] for key in _CSR_NAMES)
     if any(part.ndim != 1 or not np.issubdtype(part.dtype, np.integer) for part in (indices, indptr, shape)):
         raise InputError(f"{name}: indices, indptr and shape must be lists of whole numbers. {AGAIN}")
+    if len(indptr) and (indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any()):  # SciPy looks only where nnz > 0
+        raise InputError(f"{name}: not a CSR matrix: indptr must start at 0 and never fall. {AGAIN}")
     try:
         rows, columns = shape.tolist()
         matrix: CSR = sparse.csr_array((data, indices, indptr), shape=(rows, columns))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wordforest.errors import InputError
+from wordforest.store.files import replace_pair
 from wordforest.store.formats.source import (
     AGAIN,
     BOM,
@@ -16,8 +17,8 @@ from wordforest.store.formats.source import (
     check_first_word,
     check_words,
     decoded,
+    fill,
     format_suffix,
-    write_parts,
 )
 from wordforest.store.formats.text import is_matrix, number_lines, read_matrix
 from wordforest.streams import COMPRESSION, opened
@@ -95,11 +96,13 @@ def metadata_of(target: Path) -> Path:
 
 
 def write_projector(target: Path, vectors: Vectors) -> None:
-    """Write NAME.metadata.tsv with the words, then NAME.tsv with the numbers, as the Embedding Projector loads them."""
+    """Write NAME.metadata.tsv with the words and NAME.tsv with the numbers, as the Embedding Projector loads them."""
     check_words(target, vectors, _LINE_BREAK)
     check_first_word(target, vectors)
-    write_parts(metadata_of(target), (f"{word}\n".encode() for word in vectors.words))
-    write_parts(target, number_lines(vectors, "\t"))
+    words = metadata_of(target)
+    with replace_pair(words, target) as (first, second):
+        fill(first, words, (f"{word}\n".encode() for word in vectors.words))
+        fill(second, target, number_lines(vectors, "\t"))
 
 
 def _read_words(name: str) -> tuple[list[bytes], int]:

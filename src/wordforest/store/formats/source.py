@@ -141,7 +141,13 @@ def check_first_word(target: Path, vectors: Vectors) -> None:
 
 def write_parts(target: Path, parts: Iterable[bytes]) -> None:
     """Write bytes, compressed as the suffix asks, in place of what was there."""
-    with replace_file(target) as temporary, created(temporary, target.suffix.lower()) as handle:
+    with replace_file(target) as temporary:
+        fill(temporary, target, parts)
+
+
+def fill(temporary: Path, target: Path, parts: Iterable[bytes]) -> None:
+    """Write bytes to a temporary file, compressed as the suffix of its target asks."""
+    with created(temporary, target.suffix.lower()) as handle:
         for part in parts:
             handle.write(part)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from wordforest.store.formats.source import (
 from wordforest.streams import opened
 from wordforest.vectors import Dense, Vectors
 
+LONGEST_LINE = 1 << 24  # bytes: half a million numbers and more
 _FIRST_LINES = 10  # so many lines without a word make a matrix: the first words of a list may be numbers
 _COMMENT = (b"#", b"%", b"//")
 _LARGE = CHUNK // 2  # of numbers in a block, in bytes
@@ -33,7 +35,7 @@ _LARGE = CHUNK // 2  # of numbers in a block, in bytes
 def read_word2vec(source: Source, skip: int) -> Vectors:
     """Return the vectors that follow a header, which follows ``skip`` lines of preface."""
     with opened(source.name) as handle:
-        n_words, width = parse_header(source.name, _line_after(handle, skip), skip + 1)
+        n_words, width = parse_header(source.name, _line_after(source, handle, skip), skip + 1)
         words, matrix = _read_rows(source, handle, b"", width, first=skip + 2)
     if len(words) != (n_words if source.limit is None else min(n_words, source.limit)):
         raise InputError(
@@ -46,7 +48,7 @@ def read_word2vec(source: Source, skip: int) -> Vectors:
 def read_plain(source: Source, skip: int) -> Vectors:
     """Return the vectors of lines ``word f1 .. fM`` after ``skip`` lines of preface."""
     with opened(source.name) as handle:
-        line = _line_after(handle, skip)
+        line = _line_after(source, handle, skip)
         width = len(_fields(line)) - 1
         if width < 1:
             raise InputError(
@@ -60,9 +62,9 @@ def read_matrix(source: Source) -> Dense:
     """Return the numbers of a file without words, shape (lines, M)."""
     values, number = bytearray(), 0
     with opened(source.name) as handle:
-        first = _line_after(handle, 0)
+        first = _line_after(source, handle, 0)
         width = len(first.split())
-        for lines in _blocks(handle, first, source.limit):
+        for lines in _blocks(source, handle, first):
             block = _fast(lines, width)
             values += _bytes(_matrix_lines(source.name, lines, number + 1, width) if block is None else block)
             number += len(lines)
@@ -128,9 +130,20 @@ def number_lines(vectors: Vectors, separator: str) -> Iterator[bytes]:
         yield (form % tuple((row + np.float32(0)).tolist())).encode()  # + 0 turns -0 into 0
 
 
-def _line_after(handle: BinaryIO, skip: int) -> bytes:
-    lines = [handle.readline() for _ in range(skip + 1)]
+def _line_after(source: Source, handle: BinaryIO, skip: int) -> bytes:
+    lines = [_whole_line(source, handle) for _ in range(skip + 1)]
     return lines[0].removeprefix(BOM) if skip == 0 else lines[-1]
+
+
+def _whole_line(source: Source, handle: BinaryIO) -> bytes:
+    """Return the rest of a line; memory is not spent on one that is no row of numbers."""
+    line = handle.readline(LONGEST_LINE)
+    if len(line) == LONGEST_LINE:
+        raise InputError(
+            f"{source.name}: expected a word and its numbers on each line, but a line of more than "
+            f"{LONGEST_LINE >> 20} MiB came: {quoted(line)}. Name a file of vectors."
+        )
+    return line
 
 
 def _named(source: Source, raw: Sequence[bytes], matrix: Dense, first: int) -> Vectors:
@@ -144,7 +157,7 @@ def _read_rows(source: Source, handle: BinaryIO, line: bytes, width: int, first:
     """Return words and numbers of ``line`` and those after it; memory grows with what is read, not with a header."""
     words: list[bytes] = []
     values = bytearray()
-    for lines in _blocks(handle, line, source.limit):
+    for lines in _blocks(source, handle, line):
         parts = [line.split(None, 1) for line in lines]
         block = _fast([part[1] for part in parts if len(part) == 2], width)
         if block is not None and len(block) == len(lines):
@@ -157,14 +170,22 @@ def _read_rows(source: Source, handle: BinaryIO, line: bytes, width: int, first:
     return words, np.frombuffer(values, np.float32).reshape(len(words), width)
 
 
-def _blocks(handle: BinaryIO, line: bytes, limit: int | None) -> Iterator[list[bytes]]:
+def _blocks(source: Source, handle: BinaryIO, line: bytes) -> Iterator[list[bytes]]:
     """Yield ``line``, where there is one, and the lines after it by the megabyte, at most ``limit`` in all."""
-    left = sys.maxsize if limit is None else limit
+    left = sys.maxsize if source.limit is None else source.limit
     lines = [line] if line else []
-    while left and (lines := lines + handle.readlines(CHUNK)):
+    while left and (lines := lines + _lines(source, handle)):
         yield lines[:left]
         left -= len(lines[:left])
         lines = []
+
+
+def _lines(source: Source, handle: BinaryIO) -> list[bytes]:
+    """Return the lines of about a megabyte, the last one whole."""
+    block = handle.read(CHUNK)
+    if block and not block.endswith(b"\n"):
+        block += _whole_line(source, handle)
+    return io.BytesIO(block).readlines()
 
 
 def _fast(lines: Sequence[bytes], width: int) -> Dense | None:

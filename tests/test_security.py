@@ -1,0 +1,66 @@
+"""What must not be in the source, what must be beside every exception, and that nothing is written outside."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wordforest
+from wordforest.errors import InputError
+from wordforest.reproduce import reproduce
+from wordforest.store import read_vectors
+
+SOURCE = Path(wordforest.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+FORBIDDEN = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "subprocess.getoutput", "yaml.load",
+             "tarfile.open", "shutil.unpack_archive", "pickle.loads"}  # fmt: skip
+
+
+def calls(path: Path) -> list[ast.Call]:
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_code_from_data_no_shell_and_nothing_unpacked(path: Path) -> None:
+    found = calls(path)
+    assert [ast.unparse(call.func) for call in found if ast.unparse(call.func) in FORBIDDEN] == []
+    assert [call.lineno for call in found if ast.unparse(call.func).endswith((".extract", ".extractall"))] == []
+    assert [call.lineno for call in found for key in call.keywords if key.arg == "shell"] == []
+
+
+def test_every_exception_from_the_security_rules_has_a_reason() -> None:
+    marks = [line for path in FILES for line in path.read_text(encoding="utf-8").splitlines() if "noqa: S" in line]
+    assert [mark for mark in marks if re.search(r"noqa: S\d", mark) and not re.search(r"S\d+( \w+){2,}", mark)] == []
+
+
+def test_an_archive_writes_nothing_anywhere(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, words=np.array(["a"]), matrix=np.ones((1, 2), np.float32))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        for name in ("../outside.npy", "/tmp/absolute.npy", "..\\..\\windows.npy"):
+            archive.writestr(name, archive.read("matrix.npy"))
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "v.npz").write_bytes(buffer.getvalue())
+    assert len(read_vectors(tmp_path / "inside" / "v.npz")) == 1
+    assert [path.name for path in tmp_path.rglob("*")] == ["inside", "v.npz"]
+
+
+def test_the_name_of_a_model_is_no_path(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("cat 1 0\ndog 0.9 0.1\n")
+    (tmp_path / "wordsim").mkdir()
+    (tmp_path / "wordsim" / "EN-X.txt").write_text("cat\tdog\t1\n")
+    (tmp_path / "t.toml").write_text('tasks = ["similarity"]\n[[model]]\nname = "../../evil"\npath = "v.txt"\n')
+    reproduce(tmp_path / "t.toml", tmp_path / "a" / "out", data=tmp_path)
+    assert list(tmp_path.rglob("*evil*")) == [tmp_path / "a" / "out" / "judged" / "..%2F..%2Fevil.json"]
+
+
+def test_a_pickle_by_any_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.kv").write_bytes(b"\x80\x04\x95\x0b")
+    with pytest.raises(InputError, match="could run any code"):
+        read_vectors(tmp_path / "model.kv")

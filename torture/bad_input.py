@@ -1,0 +1,400 @@
+"""What can be wrong with what a command is given, by table: CASES is the table, ``told`` what the user then sees.
+
+A case is a kind of input, what is wrong with it, and a command line; ``files`` are what only it needs, made from those
+of a desk that has a corpus, counts, a run and vectors in every format. tests/test_bad_input.py runs every case and
+compares with docs/reliability.md, whose rows ``python -m torture.table`` writes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import struct
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Files = dict[str, bytes | Callable[[Path], bytes]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table."""
+
+    given: str
+    wrong: str
+    line: str
+    files: Files = field(default_factory=dict)
+    code: int = 2
+
+    @property
+    def name(self) -> str:
+        """What names the case among the others."""
+        return f"{self.given}: {self.wrong}"
+
+
+def make_desk(desk: Path) -> None:
+    """Make the good inputs that cases begin from."""
+    from wordforest.experiment import count_corpus, train
+    from wordforest.store import read_vectors, write_vectors
+
+    desk.mkdir(parents=True, exist_ok=True)
+    lines = ["the king sees his crown\n", "the queen sees her crown\n", "a cat eats fish\n", "a dog eats meat\n"] * 9
+    (desk / "corpus.txt").write_text("".join(lines), encoding="utf-8")
+    with chdir(desk):
+        count_corpus("corpus.txt", "counts", min_count=1)
+        train("counts", out="run", n_trees=1, epochs=3)
+        for name in ("good.txt", "good.bin", "good.glove", "good.npz", "good.safetensors", "good.parquet", "good.tsv"):
+            write_vectors(name, read_vectors("run"))
+
+
+def told(case: Case, desk: Path) -> tuple[int, str, list[str]]:
+    """Run a case at the desk, in this process; return the exit code, what standard error got, and what was left."""
+    from wordforest.cli import main
+
+    errors, sent = io.StringIO(), io.StringIO()
+    before = {*desk.iterdir()}
+    for name, content in case.files.items():
+        place = desk / name
+        if not place.parent.exists():
+            origin = _ORIGIN.get(name.partition("/")[0])
+            shutil.copytree(desk / origin, place.parent) if origin else place.parent.mkdir()
+        place.write_bytes(content(desk) if callable(content) else content)
+    argv, sys.argv = sys.argv, ["wordforest", *case.line.split()]
+    try:
+        with chdir(desk), redirect_stderr(errors), redirect_stdout(sent):
+            main()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.argv = argv
+        given = {desk / name.partition("/")[0] for name in case.files}
+        left = sorted(path.name for path in {*desk.iterdir()} - before - given)
+        for place in {*desk.iterdir()} - before:
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+    return code, errors.getvalue().strip(), left
+
+
+def shown(message: str) -> str:
+    """Return a message as the table has it: what libraries say differs by version, so it is left out."""
+    line = " ".join(message[max(message.find("error: "), 0) :].split())
+    while (shorter := re.sub(r"\((?:[^()]|\(\.\.\.\))*\)", "(...)", line)) != line:
+        line = shorter
+    line = re.sub(r"^error: .* (Try: wordforest)", r"error: ... \1", line)  # of Typer
+    return re.sub(r"at least [\d,.]+ GB(.*?)has [\d,.]+\.", r"at least N GB\1has N.", line)
+
+
+_ORIGIN = {"badcounts": "counts", "badrun": "run"}
+
+
+def _cut(name: str, share: float = 0.5) -> Callable[[Path], bytes]:
+    return lambda desk: (lambda data: data[: int(len(data) * share)])((desk / name).read_bytes())
+
+
+def _edit(name: str, old: bytes, new: bytes) -> Callable[[Path], bytes]:
+    def edited(desk: Path) -> bytes:
+        data = (desk / name).read_bytes()
+        assert old in data, (name, old)
+        return data.replace(old, new, 1)
+
+    return edited
+
+
+def _npz(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _zip(name: str, content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def _npy_header(shape: str) -> bytes:
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
+
+
+def _bomb() -> bytes:
+    """An archive of a few kilobytes whose directory promises a petabyte."""
+    data = bytearray(_zip("matrix.npy", _npy_header("(250000000000000,)") + bytes(1 << 16)))
+    at = data.rfind(b"PK\x01\x02")
+    data[at + 24 : at + 28] = struct.pack("<I", 0xFFFFFFFE)
+    return bytes(data)
+
+
+def _safetensors(**tensors: Any) -> bytes:
+    from safetensors.numpy import save
+
+    return save({name: np.asarray(value) for name, value in tensors.items()})
+
+
+def _csr(**changes: Any) -> Callable[[Path], bytes]:
+    """Return counts.safetensors of the desk with some of its tensors changed."""
+
+    def changed(desk: Path) -> bytes:
+        from safetensors.numpy import load
+
+        tensors = {
+            name: array.copy() for name, array in load((desk / "counts/counts.safetensors").read_bytes()).items()
+        }
+        for name, change in changes.items():
+            tensors[name] = np.asarray(change(tensors[name]))
+        return _safetensors(**tensors)
+
+    return changed
+
+
+def _set(index: int, value: int) -> Callable[[Any], Any]:
+    def change(array: Any) -> Any:
+        array[index] = value
+        return array
+
+    return change
+
+
+TRAIN, SEE = "train corpus.txt --out new --quiet", "inspect"
+FROM_COUNTS = "train badcounts --out new --quiet"
+_WORDS = np.array(["a", "b"])
+_TOML = b'[[model]]\nname = "A"\nmethod = "pca"\n'
+
+
+def _cases(given: str, line: str, name: str, contents: Files) -> list[Case]:
+    """Return cases that differ in what is wrong with one file."""
+    return [Case(given, wrong, line, {name: content}) for wrong, content in contents.items()]
+
+
+CASES = (
+    Case("text", "no such file", "count missing.txt --out new --quiet"),
+    *_cases("text", "count bad.txt --out new --quiet", "bad.txt", {
+        "an empty file": b"",
+        "white space alone": b" \n\t\r\n" * 9,
+        "NUL bytes": b"one\ntwo\0three\n",
+        "a lone surrogate in UTF-8": b"one\ntwo \xed\xa0\x80\n",
+        "Latin-1": b"na\xefve\n",
+        "UTF-16": "text".encode("utf-16"),
+    }),
+    *_cases("text", "count bad.txt.gz --out new --quiet", "bad.txt.gz", {
+        "cut gzip": b"\x1f\x8b\x08\0\0\0\0\0\0\3KL",
+        "no gzip at all": b"plain text\n",
+    }),
+    *_cases("text", "count bad.txt.bz2 --out new --quiet", "bad.txt.bz2", {"damaged bzip2": b"BZh9garbage"}),
+    *_cases("text", "count bad.txt.xz --out new --quiet", "bad.txt.xz", {"damaged xz": b"\xfd7zXZ\0garbage"}),
+    *_cases("text", "count bad.txt.zst --out new --quiet", "bad.txt.zst", {
+        "damaged Zstandard": b"\x28\xb5\x2f\xfdgarbage",
+    }),
+    Case("text", "vectors in its place", "count good.bin --out new --quiet"),
+    Case("text", "an unknown protocol", "count xyz://host/file --out new --quiet"),
+    Case("text", "no word is frequent enough", TRAIN + " --min-count 999"),
+    *_cases("text", "train bad.txt --out new --quiet --min-count 1", "bad.txt", {"one word, no neighbour": b"word\n"}),
+    *_cases("counts", FROM_COUNTS, "badcounts/config.json", {
+        "config.json is cut": _cut("counts/config.json"),
+        "config.json is a list": b"[1]",
+        "config.json nests a million deep": b"[" * 1_000_000,
+    }),
+    *_cases("counts", FROM_COUNTS, "badcounts/vocab.tsv", {
+        "vocab.tsv without its last line end": b"a\t1",
+        "vocab.tsv without a tab": b"a 1\n",
+        "vocab.tsv with a negative count": b"a\t-1\n",
+        "vocab.tsv with a count above 2^63": b"a\t9223372036854775808\n",
+        "vocab.tsv repeats a word": b"a\t2\na\t1\n",
+        "vocab.tsv is not UTF-8": b"\xff\t1\n",
+        "vocab.tsv of other counts": b"a\t2\nb\t1\n",
+    }),
+    *_cases("counts", FROM_COUNTS, "badcounts/counts.safetensors", {
+        "the matrix is cut": _cut("counts/counts.safetensors"),
+        "a header of 10^18 bytes": struct.pack("<Q", 10**18) + b"{}",
+        "a tensor is missing": _safetensors(data=np.ones(2)),
+        "counts are floats": _csr(data=lambda a: a.astype(np.float32)),
+        "a count is negative": _csr(data=_set(0, -5)),
+        "a column outside the matrix": _csr(indices=_set(-1, 99)),
+        "columns out of order": _csr(indices=lambda a: a[::-1].copy()),
+        "rows that run backwards": _csr(indptr=_set(1, 10**6)),
+        "a negative size": _csr(shape=_set(1, -3)),
+    }),
+    Case("counts", "counted with another window", "train counts --out new --quiet --window 2"),
+    Case("counts", "text is to be added, but rare words are gone", "count corpus.txt --add counts --out new --quiet"),
+    Case("counts", "the result would replace them", "train counts --out counts --force --quiet"),
+    Case("run", "not there", SEE + " missing"),
+    Case("run", "counts in its place", SEE + " counts"),
+    *_cases("run", SEE + " badrun", "badrun/codes.safetensors", {"codes are cut": _cut("run/codes.safetensors")}),
+    *_cases("run", SEE + " badrun", "badrun/forest.json", {
+        "forest.json is no forest": b'{"parent": [-1, 5, 0]}',
+        "forest.json of another run": b'{"parent": [-1, 0]}',
+        "forest.json without parents": b"{}",
+    }),
+    *_cases("run", SEE + " badrun", "badrun/dictionary.safetensors", {
+        "dictionary.safetensors in float64": _safetensors(D=np.ones((3, 13))),
+    }),
+    *_cases("run", SEE + " badrun", "badrun/history.jsonl", {"a line of history.jsonl is cut": b'{"a": 1}\n{"b": \n'}),
+    Case("run", "it exists already", "train corpus.txt --out run --quiet"),
+    Case("run", "complete, with other settings", "train counts --out run --resume --quiet --trees 2"),
+    *_cases("word2vec text", SEE + " bad.txt", "bad.txt", {
+        "an empty file": b"",
+        "a header that promises 10^12 vectors": b"1000000000000 3\na 1 2 3\n",
+        "a header that promises 10^12 dimensions": b"1 1000000000000\na 1 2 3\n",
+        "negative sizes": b"-1 -3\na 1 2 3\n",
+        "a row is short": b"2 3\na 1 2 3\nb 1 2\n",
+        "a row is long": b"2 3\na 1 2 3\nb 1 2 3 4\n",
+        "letters for a number": b"2 2\na 1 2\nb 1 x\n",
+        "1_0 for a number": b"2 2\na 1 2\nb 1 1_0\n",
+        "NaN": b"2 2\na 1 2\nb 1 nan\n",
+        "a number beyond float32": b"2 2\na 1 2\nb 1 1e99\n",
+        "UTF-16": "1 1\na 1\n".encode("utf-16"),
+    }),
+    Case("word2vec text", "text in its place", SEE + " corpus.txt"),
+    *_cases("word2vec text", SEE + " bad.kv", "bad.kv", {"a pickle": b"\x80\x04\x95garbage"}),
+    *_cases("word2vec text", SEE + " bad.model", "bad.model", {
+        "a model of fastText": (793712314).to_bytes(4, "little") + bytes(99),
+    }),
+    *_cases("word2vec binary", SEE + " bad.bin", "bad.bin", {
+        "a header that promises 10^12 vectors": b"1000000000000 1\na \0\0\0\0",
+        "a header that promises 10^12 dimensions": b"1 1000000000000\na \0\0\0\0",
+        "negative sizes": b"-2 4\n",
+        "no header": b"\xff" * 200,
+        "cut": _cut("good.bin"),
+        "no space for a megabyte": b"1 1\n" + b"x" * 3_000_000,
+        "more than the header promises": b"1 1\na \0\0\0\0b \0\0\0\0",
+        "infinity": b"1 1\na " + struct.pack("<f", np.inf),
+    }),
+    *_cases("GloVe text", SEE + " bad.glove", "bad.glove", {
+        "a word without numbers": b"word\n",
+        "rows of different length": b"a 1 2\nb 1\n",
+        "a line of more than 16 MiB": b"a" + b" 1" * (9 << 20),
+    }),
+    *_cases("GloVe text", SEE + " bad.txt", "bad.txt", {"numbers without words": b"1.5 2 3\n" * 12}),
+    Case("two files", "words and numbers of different length",
+         SEE + " w.lst+v.lst", {"w.lst": b"a\nb\n", "v.lst": b"1.5 2 3\n"}),
+    Case("two files", "an empty word", SEE + " w.lst+v.lst", {"w.lst": b"a\n\nb\n", "v.lst": b"1 2 3\n" * 3}),
+    Case("two files", "one is missing", SEE + " missing.lst+corpus.txt"),
+    *_cases("npz", SEE + " bad.npz", "bad.npz", {
+        "no archive": b"PK\x03\x04garbage",
+        "cut": _cut("good.npz"),
+        "pickled objects": _npz(words=np.array([{}], dtype=object), matrix=np.ones((1, 1))),
+        "an array that promises 10^12 numbers": _zip("matrix.npy", _npy_header("(1000000000000,)")),
+        "a negative shape": _zip("matrix.npy", _npy_header("(-4, 2)")),
+        "a bomb": lambda _: _bomb(),
+        "a name that leads elsewhere": _zip("../../evil.sh", b"x"),
+        "no words": _npz(matrix=np.ones((1, 2), np.float32)),
+        "numbers for words": _npz(words=np.ones(2), matrix=np.ones((2, 2))),
+        "fewer words than rows": _npz(words=_WORDS, matrix=np.ones((3, 2))),
+        "whole numbers for vectors": _npz(words=_WORDS, matrix=np.ones((2, 2), int)),
+        "a matrix of one dimension": _npz(words=_WORDS, matrix=np.ones(2)),
+        "CSR with a column outside": _npz(words=_WORDS, data=np.ones(1), indices=[7], indptr=[0, 1, 1], shape=[2, 2]),
+        "CSR whose rows run backwards":
+            _npz(words=_WORDS, data=np.ones(1), indices=[7], indptr=[0, 1, 0], shape=[2, 2]),
+        "CSR of a negative shape": _npz(words=_WORDS, data=np.ones(1), indices=[0], indptr=[0, 1, 1], shape=[2, -2]),
+        "parents that are no forest": _npz(words=_WORDS, matrix=np.ones((2, 2)), parent=[1, 0]),
+    }),
+    *_cases("safetensors", SEE + " bad.safetensors", "bad.safetensors", {
+        "cut": _cut("good.safetensors"),
+        "a header of 10^18 bytes": struct.pack("<Q", 10**18) + b"{}",
+        "a header that is no JSON": struct.pack("<Q", 8) + b"notjson!",
+        "a pickle in its place": b"\x80\x04\x95garbage",
+        "no words": _safetensors(matrix=np.ones((2, 2), np.float32)),
+        "words that are no JSON": _safetensors(matrix=np.ones((2, 2)), words=np.frombuffer(b"[oh", np.uint8)),
+        "words that are numbers": _safetensors(matrix=np.ones((2, 2)), words=np.frombuffer(b"[1, 2]", np.uint8)),
+    }),
+    *_cases("Parquet", SEE + " bad.parquet", "bad.parquet", {
+        "cut": _cut("good.parquet"),
+        "no table": b"PAR1garbagePAR1",
+    }),
+    *_cases("experiment", "reproduce bad.toml --out new", "bad.toml", {
+        "no TOML": b"[[model\n",
+        "not UTF-8": b"title = '\xff'\n",
+        "no model": b"title = 'x'\n",
+        "an unknown key": b"colour = 'red'\n" + _TOML,
+        "an unknown method": b"[[model]]\nname = 'A'\nmethod = 'lsa'\n",
+        "two models of one name": _TOML * 2,
+    }),
+    *_cases("experiment", "reproduce bad.toml --corpus corpus.txt --out new", "bad.toml", {
+        "a size in letters": _TOML + b"sizes = ['big']\n",
+        "a size of a table": _TOML + b"[model.sizes]\nx = 1\n",
+        "a seed in letters": _TOML + b"seeds = ['a']\n",
+        "a scale in letters": _TOML + b"scale = 'x'\n",
+    }),
+    *_cases("experiment", "reproduce bad.toml --out new", "bad.toml", {
+        "a corpus that is a number": b"corpus = 5\n" + _TOML,
+    }),
+    *_cases("experiment", "reproduce bad.toml --corpus corpus.txt --out new", "bad.toml", {
+        "paper values in letters": _TOML + b"[paper.52]\nA = 'x'\n",
+    }),
+    *_cases("experiment", "reproduce bad.toml --out new", "bad.toml", {"no corpus": _TOML}),
+    *_cases("experiment", "reproduce bad.toml --corpus - --out new", "bad.toml", {"standard input as corpus": _TOML}),
+    *_cases("experiment", "reproduce bad.toml --corpus corpus.txt --out new --skip B", "bad.toml", {
+        "no such model to skip": _TOML,
+    }),
+    Case("train", "100,000 trees", TRAIN + " --trees 100000"),
+    Case("train", "50,000 trees", TRAIN + " --trees 50000"),
+    Case("train", "a branching of a billion", TRAIN + " --branching 1000,1000,1000"),
+    Case("train", "a negative branching", TRAIN + " --branching -3"),
+    Case("train", "no tree", TRAIN + " --trees 0"),
+    Case("train", "lam is not a number", TRAIN + " --lam nan"),
+    Case("train", "lam is infinite", TRAIN + " --lam inf"),
+    Case("train", "lam is negative", TRAIN + " --lam -1"),
+    Case("train", "lam in letters", TRAIN + " --lam much"),
+    Case("train", "depth weights in letters", TRAIN + " --depth-weights a,b"),
+    Case("train", "negative depth weights", TRAIN + " --depth-weights -1,1,1"),
+    Case("train", "a window of 0", TRAIN + " --window 0"),
+    Case("train", "memory in letters", TRAIN + " --memory lots"),
+    Case("train", "no memory", TRAIN + " --memory 0"),
+    Case("train", "a negative seed", TRAIN + " --seed -1"),
+    Case("train", "no epochs", TRAIN + " --epochs 0"),
+    Case("train", "a tolerance that is not a number", TRAIN + " --tol nan"),
+    Case("train", "a density of 2", TRAIN + " --lam auto --density 2"),
+    Case("train", "a negative shift", TRAIN + " --measure sppmi --shift -1"),
+    Case("train", "a shift beyond all PMI", TRAIN + " --measure sppmi --shift 1e6 --min-count 1"),
+    Case("train", "an infinite smoothing", TRAIN + " --smoothing inf"),
+    Case("train", "an infinite step size", TRAIN + " --learner entries --eta inf"),
+    Case("train", "an option of the other learner", TRAIN + " --eta 0.1"),
+    Case("train", "words to keep are missing", TRAIN + " --keep-words missing.txt"),
+    Case("train", "the folder is a file", "train corpus.txt --out corpus.txt --quiet"),
+    Case("count", "standard input cannot be read twice", "count - --out new --resume --quiet"),
+    Case("count", "a subsample above 1", "count corpus.txt --out new --quiet --subsample 3"),
+    Case("baseline", "an unknown method", "baseline lsa corpus.txt --out new --quiet"),
+    Case("baseline", "more dimensions than contexts", "baseline pca counts --out new --quiet --dimensions 1000000000"),
+    Case("baseline", "sentences from counts", "baseline sg counts --out new --quiet"),
+    Case("baseline", "dimensions beyond memory",
+         "baseline nce corpus.txt --out new --quiet --min-count 1 --dimensions 1000000000"),
+    Case("neighbors", "an unknown word", "neighbors run kign"),
+    Case("neighbors", "no neighbour asked for", "neighbors run king -k 0"),
+    Case("analogy", "an unknown word", "analogy run king queen wmoan"),
+    Case("inspect", "a node that is not there", "inspect run --node 999"),
+    Case("inspect", "a tree that is not there", "inspect run --tree 99"),
+    Case("path", "an unknown word", "path run qeen"),
+    Case("export", "an unknown suffix", "export run forest.doc"),
+    Case("export", "the file exists", "export run corpus.txt"),
+    Case("convert", "an unknown suffix", "convert run vectors.doc"),
+    Case("convert", "the file exists", "convert run good.bin"),
+    Case("convert", "onto itself", "convert run run --force"),
+    Case("convert", "into a folder that is not there", "convert run nowhere/vectors.bin"),
+    Case("evaluate", "no such data", "evaluate run --data nowhere"),
+    Case("evaluate", "an unknown task", "evaluate run --tasks parsing"),
+    *_cases("evaluate", "evaluate run --data . --tasks similarity", "wordsim/EN-BAD.txt", {
+        "similarities that are no numbers": b"king\tqueen\tvery\n",
+    }),
+    *_cases("evaluate", "evaluate run --data . --tasks analogy", "analogy/questions-words.txt", {
+        "analogies with a word too few": b": x\nking queen man\n",
+    }),
+    Case("draw", "words that are not there", "draw heatmap run --words missing.lst --out a.png"),
+    Case("draw", "an unknown suffix", "draw heatmap run --words king --out a.gif"),
+    Case("explore", "a port that is none", "explore run --port 99999"),
+    Case("explore", "an address that is none", "explore run --host 999.1.1.1 --port 0"),
+    Case("explore", "five models", "explore run run run run run --port 0"),
+    Case("data", "an unknown set", "data fetch wordsym --data here"),
+    Case("data", "no such mirror", "data fetch analogy --data here --mirror nowhere"),
+    Case("any command", "an unknown option", "train corpus.txt --out new --colour red"),
+    Case("any command", "letters for a number", "train corpus.txt --out new --window five"),
+    Case("any command", "no such command", "trian corpus.txt"),
+)  # fmt: skip
