@@ -49,7 +49,7 @@ class Ended:
 def with_shim(scratch: Path) -> None:
     """Begin this process anew with the shim loaded, once; without a C compiler go on without."""
     compiler = shutil.which("cc") or shutil.which("gcc")
-    if "TORTURE_SHIM" in os.environ or compiler is None:
+    if "TORTURE_SHIM" in os.environ or compiler is None or sys.platform != "linux":
         return
     scratch.mkdir(parents=True, exist_ok=True)
     library = scratch / "shim.so"
