@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from wordforest.errors import InputError
-from wordforest.store.files import replace_pair, write_text
+from wordforest.store.files import replace_file, replace_pair, write_text
 from wordforest.store.lock import locked, remove_leftovers, workplace
 from wordforest.store.swap import READY, replaced, settle
+from wordforest.store.vocab import write_vocab
 
 KNOWN = ("a", "b", "c", "last")
 KILLED = """
@@ -120,3 +122,13 @@ def test_of_a_pair_the_second_is_gone_before_the_first_changes(tmp_path: Path) -
         a.write_text("new")
         b.write_text("new")
     assert (first.read_text(), second.read_text()) == ("new", "new")
+
+
+def test_errors_name_the_place_where_a_file_was_to_be(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"vocab.tsv'$"), replace_file(tmp_path / "vocab.tsv") as new:
+        (new.parent / "missing").read_text()
+    with (
+        pytest.raises(InputError, match=f"^{tmp_path}/vocab.tsv: word 0"),
+        replaced(tmp_path, KNOWN, "last") as staging,
+    ):
+        write_vocab(staging / "vocab.tsv", ["a\tb"], np.array([1]))

@@ -377,6 +377,13 @@ CASES = (
     Case("export", "the file exists", "export run corpus.txt"),
     Case("convert", "an unknown suffix", "convert run vectors.doc"),
     Case("convert", "the file exists", "convert run good.bin"),
+    *_cases("convert", "convert bad.bin new.glove", "bad.bin", {
+        "a word with a tab, to text": b"1 1\na\tb \0\0\x80?",
+        "a word with a line end, to text": b"1 1\na\nb \0\0\x80?",
+    }),
+    *_cases("convert", "convert bad.bin new", "bad.bin", {
+        "a word with a tab, to a run folder": b"1 1\na\tb \0\0\x80?",
+    }),
     Case("convert", "onto itself", "convert run run --force"),
     Case("convert", "into a folder that is not there", "convert run nowhere/vectors.bin"),
     Case("evaluate", "no such data", "evaluate run --data nowhere"),

@@ -20,6 +20,7 @@ from pathlib import Path
 
 SHIM = Path(__file__).with_name("shim.c")
 NOBODY = 65534
+LONGEST = 300.0  # seconds that a command may take
 
 
 class Fault(IntEnum):
@@ -48,7 +49,7 @@ class Ended:
 def with_shim(scratch: Path) -> None:
     """Begin this process anew with the shim loaded, once; without a C compiler go on without."""
     compiler = shutil.which("cc") or shutil.which("gcc")
-    if "TORTURE_SHIM" in os.environ or compiler is None:
+    if "TORTURE_SHIM" in os.environ or compiler is None or sys.platform != "linux":
         return
     scratch.mkdir(parents=True, exist_ok=True)
     library = scratch / "shim.so"
@@ -89,10 +90,23 @@ def run(
         _become(arguments, said, told, fault, at, root or desk, user)
     if meanwhile is not None:
         meanwhile(pid, started)
-    _, status = os.waitpid(pid, 0)
+    status = _waited(pid, started + LONGEST)
     seconds = time.monotonic() - started
     events = int(told.read_text()) if told.exists() and told.read_text() else 0
     return Ended(os.waitstatus_to_exitcode(status), said.read_text(errors="replace"), seconds, events)
+
+
+def _waited(pid: int, until: float) -> int:
+    """Return how a process ended; one that does not end in time is killed, and an error."""
+    while True:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return status
+        if time.monotonic() > until:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise TimeoutError(f"a command did not end within {LONGEST} s")
+        time.sleep(0.002)
 
 
 def _become(

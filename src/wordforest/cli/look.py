@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -175,14 +176,10 @@ def convert(
     if target.exists() and target.resolve() == Path(source).resolve():
         raise InputError(f"{target}: IN and OUT are the same, and OUT would lose what vectors do not hold. Rename OUT.")
     vectors = read_vectors(source)
-    if not target.suffix:
-        target.mkdir(parents=True, exist_ok=True)
-        with store.locked(target):
-            store.remove_leftovers(target)
-            store.write_vectors(target, vectors)
-            store.remove_checkpoint(target)
-    else:
+    if target.suffix:
         store.write_vectors(target, vectors)
+    else:
+        _write_folder(target, vectors)
     sys.stderr.write(f"wrote {target}: {len(vectors)} words, {vectors.n_dimensions} dimensions\n")
 
 
@@ -197,6 +194,24 @@ def demo(
     with reporter(quiet=False, as_json=False) as report:
         run, readable = run_demo(out, force, report)
     show(run, readable, out)
+
+
+def _write_folder(target: Path, vectors: Any) -> None:
+    """Write a run folder, alone in it; one made for nothing goes away."""
+    from wordforest import store
+
+    is_new = not target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        with store.locked(target):
+            store.remove_leftovers(target)
+            store.write_vectors(target, vectors)
+            store.remove_checkpoint(target)
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # somebody else's files are there by now
+                target.rmdir()
+        raise
 
 
 def _show_neighbors(title: str, found: list[tuple[str, float]], as_json: bool) -> None:

@@ -32,7 +32,7 @@ def replace_file(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: the folder {path.parent} does not exist. Create it or write elsewhere.")
     if path.is_dir():
         raise InputError(f"{path}: expected a file to write, but this is a folder. Choose another name.")
-    with workplace(path.parent) as place:
+    with workplace(path.parent) as place, told_as(path, place):
         temporary = place / "new"
         temporary.touch(exist_ok=False)
         mode = temporary.stat().st_mode & 0o777  # what the umask grants; safetensors would leave 0600
@@ -41,6 +41,21 @@ def replace_file(path: Path) -> Iterator[Path]:
         _sync(temporary, os.O_RDWR)
         temporary.replace(path)
     sync_folder(path.parent)
+
+
+@contextmanager
+def told_as(path: Path, place: Path) -> Iterator[None]:
+    """Let errors within the block name what is to be written, not the place where that is done meanwhile."""
+    try:
+        yield
+    except InputError as error:
+        if str(place) not in str(error):
+            raise
+        raise InputError(str(error).replace(str(place), str(path))) from error
+    except OSError as error:
+        if error.filename is None or str(error.filename).startswith(str(place)):
+            error.filename = str(path)
+        raise
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from wordforest.errors import InputError
-from wordforest.store.files import read_json, sync_folder, write_json
+from wordforest.store.files import read_json, sync_folder, told_as, write_json
 from wordforest.store.lock import locked, workplace
 from wordforest.store.names import RESULTS
 
@@ -29,7 +29,7 @@ def replaced(folder: Path, known: Sequence[str], last: str) -> Iterator[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     _finish(folder)
-    with workplace(folder) as staging:
+    with workplace(folder) as staging, told_as(folder, staging):
         yield staging
         names = sorted((path.name for path in staging.iterdir()), key=lambda name: (name == last, name))
         for name in names:
