@@ -92,6 +92,13 @@ def test_what_is_too_large_for_float32_is_refused(learn: Learn, form: Any) -> No
         learn(form(changed(1e30)))
 
 
+def test_what_weights_make_too_large_for_float32_is_refused() -> None:
+    X = as_pairs(BASE)
+    loss = Loss(np.full(X.nnz, 1e37, dtype=np.float32), 0.5)
+    with pytest.raises(InputError, match="too large to square and weigh"):
+        learn_weighted(X, loss, ForestL2(FOREST, 0.1), M)
+
+
 @learners
 @forms
 @quietly

@@ -29,6 +29,7 @@ from wordforest.execution import Executor, Threads, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
+_HEADROOM = 100.0  # of products of a few squares
 _EASE = 0.9  # of the curvatures that the pass before has found: the dictionary has moved since
 
 
@@ -133,7 +134,7 @@ class _Learner:
         self.on_host = not isinstance(X, kernels.DeviceRows)
         self.X = X = as_rows(X) if self.on_host else X
         loss.check(X)
-        finite_squares(X)
+        _check_range(X, loss)
         self.loss, self.penalty, self.settings = loss, penalty, settings
         self.executor = executor if self.on_host else Threads(1)
         self.words, self.contexts = sides_of(X, loss)
@@ -292,6 +293,16 @@ class _Learner:
         state.history.append(Step(len(state.history) + 1, batch, seen, objective, gain, nonzeros))
         if on_step:
             on_step(state.history[-1], state)
+
+
+def _check_range(X: Any, loss: Loss) -> None:
+    """Refuse rows whose weighted squares are beyond the type of X: steps on them would stop at zero without a word."""
+    squares = kernels.on_host(finite_squares(X))
+    heaviest = 1.0 if loss.weights is None else float(np.max(kernels.on_host(loss.weights), initial=1.0))
+    largest = np.finfo(np.float32 if X.dtype.itemsize == 4 else np.float64).max / _HEADROOM
+    beyond = np.flatnonzero(squares > largest / heaviest)
+    if len(beyond):
+        raise InputError(f"row {beyond[0]} of X holds values too large to square and weigh. Scale the data.")
 
 
 def _ridged(form: Quadratic, ridge: float) -> Quadratic:
