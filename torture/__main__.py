@@ -15,7 +15,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from torture.child import with_shim
@@ -24,7 +24,7 @@ PARTS = ("kills", "faults", "fuzz", "load")
 # A part is a function (folder, seed, short, only) -> rows. One more is one more line here.
 
 
-def _part(name: str) -> Callable[[Path, int, bool, str], list[dict[str, object]]]:
+def _part(name: str) -> Callable[[Path, int, bool, str], Iterator[dict[str, object]]]:
     if name == "kills":
         from torture.kills import torture_kills
 
@@ -32,7 +32,7 @@ def _part(name: str) -> Callable[[Path, int, bool, str], list[dict[str, object]]
     if name == "faults":
         from torture.faults import torture_faults
 
-        return lambda folder, seed, short, only: torture_faults(folder, seed, 2 if short else 30, only)
+        return lambda folder, seed, short, only: torture_faults(folder, seed, 2 if short else 20, only)
     if name == "fuzz":
         from torture.fuzz import torture_fuzz
 
@@ -57,27 +57,23 @@ def main() -> None:
         print(f"{name}: seed {options.seed}", file=sys.stderr, flush=True)
         started = time.monotonic()
         folder = options.scratch / f"torture-{name}-{os.getpid()}"
-        rows = _part(name)(folder, options.seed, options.short, options.only)
-        for row in rows:
-            print(json.dumps(row), flush=True)
         facts = {"part": name, "seed": options.seed, "short": options.short, "python": platform.python_version(),
-                 "seconds": round(time.monotonic() - started), "date": time.strftime("%Y-%m-%d")}  # fmt: skip
-        print(json.dumps(facts), file=sys.stderr, flush=True)
-        if options.results:
-            _keep(options.results / f"{name}.json", facts, rows)
+                 "date": time.strftime("%Y-%m-%d")}  # fmt: skip
+        for row in _part(name)(folder, options.seed, options.short, options.only):
+            seconds, started = time.monotonic() - started, time.monotonic()
+            print(json.dumps(row), flush=True)
+            if options.results:
+                _keep(options.results / f"{name}.json", facts, {**row, "took": round(seconds, 1)})
 
 
-def _keep(path: Path, facts: dict[str, object], rows: list[dict[str, object]]) -> None:
-    """Write rows in place of those of the same name; others of the same seed stay, so that parts may be run alone."""
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": []}
+def _keep(path: Path, facts: dict[str, object], row: dict[str, object]) -> None:
+    """Write a row in place of that of the same name; others of the same seed stay, so that parts may be run alone."""
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if (known.get("seed"), known.get("short")) != (facts["seed"], facts["short"]):
-        known = {"rows": [], "seconds": 0}
-    names = [_name(row) for row in rows]
-    kept = [row for row in known["rows"] if _name(row) not in names]
-    seconds = int(str(facts["seconds"])) + (int(known["seconds"]) if kept else 0)
+        known = {"rows": []}
+    rows = {_name(old): old for old in known["rows"]} | {_name(row): row}
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({**facts, "seconds": seconds, "rows": [*kept, *rows]}, indent=1) + "\n"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(json.dumps({**facts, "rows": list(rows.values())}, indent=1) + "\n", encoding="utf-8")
 
 
 def _name(row: dict[str, object]) -> tuple[object, ...]:

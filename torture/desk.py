@@ -22,10 +22,6 @@ name = "FOREST"
 method = "forest"
 sizes = [13]
 options = { epochs = 2 }
-[[model]]
-name = "PCA"
-method = "pca"
-sizes = [5]
 """
 
 

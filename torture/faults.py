@@ -23,22 +23,21 @@ QUICK = ("count", "train online", "convert to a folder")  # of a short run
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
-def torture_faults(folder: Path, seed: int, moments: int, only: str = "") -> list[Row]:
-    """Let everything go wrong; return a row for each fault and command."""
+def torture_faults(folder: Path, seed: int, moments: int, only: str = "") -> Iterator[Row]:
+    """Let everything go wrong; yield a row for each fault and command."""
     bench = Bench(folder, seed)
-    rows = []
     for command in known_commands():
         if only not in command.name or (moments < FEW and command.name not in QUICK):
             continue
         rng = random.Random(f"{seed} {command.name} faults")
         tried = moments if command.verb != "reproduce" else max(moments // 5, 2)  # its jobs are processes of their own
-        rows += _full_disks(bench, command, rng, tried)
-        rows += _damaged_input(bench, command, rng, tried)
-        rows += _read_only(bench, command)
-        rows += [_signals(bench, command, rng, number, -(-tried // 2)) for number in SIGNALS]
+        yield from _full_disks(bench, command, rng, tried)
+        yield from _damaged_input(bench, command, rng, tried)
+        yield from _read_only(bench, command)
+        for number in SIGNALS:
+            yield _signals(bench, command, rng, number, -(-tried // 2))
         if command.last:
-            rows.append(_two_writers(bench, command))
-    return rows
+            yield _two_writers(bench, command)
 
 
 def _row(fault: str, command: Command, tried: int, injected: int, seen: str) -> Row:

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,12 @@ READERS: dict[str, tuple[str, str]] = {
 }
 
 
-def torture_fuzz(folder: Path, seed: int, inputs: int, only: str = "") -> list[dict[str, Any]]:
-    """Fuzz all readers, ``inputs`` in all; return a row for each."""
+def torture_fuzz(folder: Path, seed: int, inputs: int, only: str = "") -> Iterator[dict[str, Any]]:
+    """Fuzz all readers, ``inputs`` in all; yield a row for each."""
     chosen = [name for name in READERS if only in name]
     runs = -(-inputs // len(chosen))
-    return [_fuzz_reader(name, folder / name.replace(" ", "-"), runs, seed) for name in chosen]
+    for name in chosen:
+        yield _fuzz_reader(name, folder / name.replace(" ", "-"), runs, seed)
 
 
 def is_guided() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +47,14 @@ class Bench:
         return ended
 
 
-def torture_kills(folder: Path, seed: int, moments: int, only: str = "") -> list[Row]:
-    """Kill every command at so many moments; return a row for each."""
+def torture_kills(folder: Path, seed: int, moments: int, only: str = "") -> Iterator[Row]:
+    """Kill every command at so many moments; yield a row for each."""
     bench = Bench(folder, seed)
     commands = [command for command in known_commands() if only in command.name]
-    rows = []
     for command in commands:
         # the jobs of reproduce are processes of their own, which take seconds to start
         wanted = moments if command.verb != "reproduce" or moments > FEW else 1
-        rows.append(_kill_command(bench, command, random.Random(f"{seed} {command.name}"), wanted))
-    return rows
+        yield _kill_command(bench, command, random.Random(f"{seed} {command.name}"), wanted)
 
 
 def _kill_command(bench: Bench, command: Command, rng: random.Random, moments: int) -> Row:

@@ -37,11 +37,12 @@ main()
 _SERVE = "import wordforest.cli.explore; from wordforest.cli import main; main()"
 
 
-def torture_load(folder: Path, seed: int, short: bool) -> list[Row]:
-    """Return a row for the page, one for learning, and one for each giant."""
+def torture_load(folder: Path, seed: int, short: bool) -> Iterator[Row]:
+    """Yield a row for the page, one for learning, and one for each giant."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [explorer_under_load(folder, seed, 5 if short else 60), soak(seed, 3 if short else 60)]
-    return rows + giants(folder, 32 << 20 if short else 1 << 30, short=short)
+    yield explorer_under_load(folder, seed, 5 if short else 60)
+    yield soak(seed, 3 if short else 60)
+    yield from giants(folder, 32 << 20 if short else 1 << 30, short=short)
 
 
 # ---- the page

@@ -102,7 +102,8 @@ def main() -> None:
     for name, table in TABLES.items():
         if (RESULTS / f"{name}.json").exists():
             found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-            facts = f"Seed {found['seed']}, {found['seconds']:,} s, Python {found['python']}, {found['date']}."
+            seconds = sum(row["took"] for row in found["rows"])
+            facts = f"Seed {found['seed']}, {seconds:,.0f} s, Python {found['python']}, {found['date']}."
             text = _put(text, name, f"{table(found)}\n\n{facts}")
     DOCUMENT.write_text(_put(text, "bad-input", bad_input_table()), encoding="utf-8")
 

@@ -24,6 +24,7 @@ class _Listener:
     def __init__(self) -> None:
         self.say: Callable[[str], None] = lambda _: None
         self.came = 0
+        self.raised: KeyboardInterrupt | None = None
         self.in_steps = False  # where patience may begin
         self.patient = False  # a step is done, so there is something to keep
 
@@ -33,7 +34,8 @@ class _Listener:
             self.say(PATIENT)
             return
         self.patient, self.came = False, 0
-        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+        self.raised = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+        raise self.raised
 
 
 _listener = _Listener()
@@ -44,7 +46,7 @@ def listening(say: Callable[[str], None]) -> Iterator[None]:
     """Listen to Ctrl-C and SIGTERM within the block, which a program's main thread runs; signals ignored stay so."""
     usual: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     heard = [number for number, handler in usual.items() if signal.getsignal(number) == handler]
-    _listener.say = say
+    _listener.say, _listener.raised = say, None
     if os.environ.pop(ENDS_WITH_STDIN, ""):
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     for number in heard:
@@ -74,6 +76,11 @@ def step_by_step() -> Iterator[None]:
         yield
     finally:
         _listener.in_steps = _listener.patient = False
+
+
+def raised() -> KeyboardInterrupt | None:
+    """Return what the last signal was raised as, for those who got less than that from a library in between."""
+    return _listener.raised
 
 
 def is_told() -> bool:

@@ -9,7 +9,7 @@ from typer import Abort
 
 from wordforest.cli import draw, encode, explore, judge, learn, look  # noqa: F401 each adds its commands
 from wordforest.cli.base import UsageError, app, explain
-from wordforest.interrupts import listening
+from wordforest.interrupts import listening, raised
 
 
 def main() -> None:
@@ -18,13 +18,16 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
     try:
         with listening(_say):
-            sys.exit(app(prog_name="wordforest", standalone_mode=False))
+            code = app(prog_name="wordforest", standalone_mode=False)
+            if error := raised():  # before a command had begun, Typer took it
+                raise error
+        sys.exit(code)
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "wordforest"
         message = error.format_message()  # empty where the help was shown already
         sys.stderr.write(f"error: {message}\nTry: {command} --help\n" if message else "")
         sys.exit(2)
-    except (KeyboardInterrupt, Abort) as error:  # before a command had begun
+    except (KeyboardInterrupt, Abort) as error:
         message, code = explain(error.__cause__ or error)
         sys.stderr.write(message + "\n")
         sys.exit(code)

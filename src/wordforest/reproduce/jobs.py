@@ -96,14 +96,16 @@ class Workshop:
 
     def _made(self, folder: Path, command: list[str]) -> Done:
         made_by = {"command": command, "corpus": self._fingerprint}
+        if folder.is_dir():
+            store.remove_leftovers(folder)
         if (note := _note(folder)) and note["made_by"] == made_by:
             return Done(folder, note["typed"], note["seconds"], note["peak"])
         folder.parent.mkdir(parents=True, exist_ok=True)
         typed = [*command, "--out", str(folder)]
         self.report.say("wordforest " + self.shown(typed))
         if folder.is_dir():
-            with store.locked(folder, patience=_PATIENCE):  # of a job whose parent was killed: it ends, too
-                store.remove_leftovers(folder)
+            with store.locked(folder, patience=_PATIENCE):
+                pass  # a job whose parent was killed has ended, too
         begun = not (folder / NOTE).exists() and command[0] == "train" and store.has_checkpoint(folder)
         (folder / NOTE).unlink(missing_ok=True)
         seconds, peak = run_command([*typed, "--resume" if begun else "--force"], self.report)
