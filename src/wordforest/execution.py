@@ -1,4 +1,7 @@
-"""Who does the work: blocks are mapped in order over threads. The result never depends on how many there are."""
+"""Who does the work: threads of this process, or a Dask cluster. The result never depends on who, or how many.
+
+This is the only file that imports Dask, and it knows nothing of what is computed.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,28 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qsl
 
 import numpy as np  # noqa: F401 loads the BLAS that is limited here
 
-from wordforest.errors import InputError
+from wordforest.errors import ClusterError, InputError, MissingExtraError
 
 T = TypeVar("T")
 R = TypeVar("R")
+Handle = Any  # of a value on the cluster: a future of Dask
+
+_ATTEMPTS = 10  # at a piece of work whose input went away with a worker
+_PATIENCE = 10  # seconds for a scheduler to answer
+_TASKS_PER_WORKER = 2  # so that one that is quicker, or new, can take more
 
 
 class Executor(Protocol):
     """Maps a function over blocks and yields the results in the order of the blocks."""
 
-    n_workers: int
+    @property
+    def n_workers(self) -> int:
+        """How many work at the same time."""
+        ...
 
     def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         """Yield ``function(block)`` for every block, order kept."""
@@ -91,3 +103,167 @@ def _blas() -> Any:
 def available_cores() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Cluster:
+    """Processes of a Dask cluster, given by a client of it; ``threads`` work on each task.
+
+    Tasks are pure functions, so Dask may run one again when a worker dies. What it cannot make again is what was put
+    there from here; ``attempt`` then repeats the piece of work that needed it.
+    """
+
+    def __init__(self, client: Any, *, threads: int = 1) -> None:
+        self.client, self.threads = client, threads
+        self._closing: list[Any] = []
+
+    @classmethod
+    def connect(cls, where: str, *, threads: int = 1) -> Cluster:
+        """Return the cluster at an address, as in tcp://host:8786, or start one of N processes here: local:N.
+
+        What follows a ? are options of Dask's ``Security``: ``tls://host:8786?tls_ca_file=ca.pem&tls_client_cert=..``.
+        """
+        try:
+            import distributed
+        except ImportError:
+            raise MissingExtraError("a cluster", "cluster") from None
+        if where.startswith("local:"):
+            return cls._start(where.removeprefix("local:"), threads)
+        address, _, options = where.partition("?")
+        security = {"security": distributed.Security(**dict(parse_qsl(options)))} if options else {}
+        try:
+            client = distributed.Client(address, set_as_default=False, **security)
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"--cluster {where}: no scheduler of Dask answers there ({error}). Start one with dask scheduler, "
+                "or use local:N."
+            ) from error
+        cluster = cls(client, threads=threads)
+        cluster._closing = [client]
+        return cluster
+
+    @classmethod
+    def _start(cls, number: str, threads: int) -> Cluster:
+        import distributed
+
+        if not number.isdecimal() or int(number) < 1:
+            raise InputError(f"--cluster local:{number}: expected a number of processes, as in local:4.")
+        local = distributed.LocalCluster(
+            n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+        )  # fmt: skip
+        client = distributed.Client(local, set_as_default=False, direct_to_workers=True)
+        cluster = cls(client, threads=threads)
+        cluster._closing = [client, local]
+        return cluster
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the cluster; end it if it was started here. A client that was handed in stays open."""
+        for part in self._closing:
+            part.close()
+        self._closing = []
+
+    @property
+    def dashboard(self) -> str:
+        """Address of Dask's page about this cluster."""
+        return str(self.client.dashboard_link)
+
+    @property
+    def n_workers(self) -> int:
+        """Processes there now, at least one; more may come and some may go."""
+        return max(1, len(self._asked(self.client.nthreads)))
+
+    @property
+    def n_parts(self) -> int:
+        """Into how many parts to cut what the workers hold."""
+        return _TASKS_PER_WORKER * self.n_workers
+
+    def least_memory(self) -> int | None:
+        """Return the bytes that the smallest worker may use, None where no limit is set."""
+        workers = self._asked(lambda: self.client.scheduler_info(n_workers=-1))["workers"].values()
+        return min((int(worker["memory_limit"]) for worker in workers if worker.get("memory_limit")), default=None)
+
+    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+        """Yield ``function(block)`` in the order of the blocks, a few ahead; blocks travel with their task."""
+        waiting: deque[Handle] = deque()
+        for block in blocks:
+            waiting.append(self.submit(function, block))
+            if len(waiting) > 2 * self.n_parts:
+                yield self.get(waiting.popleft())
+        while waiting:
+            yield self.get(waiting.popleft())
+
+    def put(self, values: list[Any]) -> list[Handle]:
+        """Put values into the memory of workers, from which others fetch them. They are gone if these all die."""
+        handles: list[Handle] = self._asked(lambda: self.client.scatter(values, hash=False))
+        return handles
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Have a pure function run on a worker; handles among the arguments become their values."""
+        return self.client.submit(function, *arguments, pure=False)
+
+    def get(self, handle: Handle) -> Any:
+        """Return a value from the cluster."""
+        return self._asked(handle.result)
+
+    def each(self, handles: list[Handle]) -> Iterator[tuple[int, Any]]:
+        """Yield number and value of every handle as they are done; each is let go before the next."""
+        from distributed import as_completed
+
+        number = {handle.key: i for i, handle in enumerate(handles)}
+        done = as_completed(handles, loop=self.client.loop)
+        for _ in range(len(handles)):
+            handle = self._asked(lambda: next(done))
+            yield number[handle.key], self.get(handle)
+
+    def attempt(self, work: Callable[[], R]) -> R:
+        """Do a piece of work, again and again as long as what it put on the cluster is lost to dead workers."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return work()
+            except _LostError as error:
+                reason = str(error)
+        raise ClusterError(
+            f"workers were lost {_ATTEMPTS} times during one step ({reason}). Look into their logs; then go on with "
+            "--resume."
+        )
+
+    def _asked(self, question: Callable[[], R]) -> R:
+        """Ask the cluster; say what its errors mean to the one who runs it."""
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+        from distributed.comm.core import CommClosedError
+
+        try:
+            return question()
+        except KilledWorker as error:
+            raise ClusterError(
+                f"the workers died one after the other at the same task ({error.task}), the last at "
+                f"{error.last_worker.address}. Most often such a task needs more memory than a worker has: give "
+                "workers more, or more workers. docs/cluster.md says how much is needed. Then go on with --resume."
+            ) from error
+        except (CancelledError, CommClosedError, TimeoutError, ConnectionError) as error:
+            if self._alive():
+                raise _LostError(str(error)) from error
+            raise ClusterError(
+                f"the scheduler of Dask at {self.client.scheduler.address} does not answer any more. Start it and its "
+                "workers again, and go on with --resume."
+            ) from error
+
+    def _alive(self) -> bool:
+        """Whether the scheduler still answers."""
+        try:
+            self.client.sync(self.client.scheduler.identity, callback_timeout=_PATIENCE)
+        except Exception:  # of whatever kind: it does not answer
+            return False
+        return bool(self.client.status == "running")
+
+
+class _LostError(Exception):
+    """What a task needed went away with the workers that had it."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, ParamSpec
 import typer
 
 from wordforest import __version__
-from wordforest.errors import InputError, MissingExtraError
+from wordforest.errors import ClusterError, InputError, MissingExtraError
 
 P = ParamSpec("P")
 UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
@@ -84,6 +84,8 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
 def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, InputError | MissingExtraError):
         return f"error: {error}", 2
+    if isinstance(error, ClusterError):
+        return f"error: {error}", 1
     if isinstance(error, KeyboardInterrupt):
         return "interrupted. Nothing was left half written.", 130
     if isinstance(error, OSError):

@@ -17,7 +17,8 @@ from wordforest.coder.certificate import duality_gaps
 from wordforest.coder.kernels import namespace
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.coder.shards import row_sizes, shard_rows
+from wordforest.execution import Cluster, Executor, Threads, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -236,6 +237,10 @@ def encode(
     returned.
     """
     X = as_rows(X)
+    if isinstance(executor, Cluster):
+        from wordforest.coder.sharded import encode_held, how_to_code
+
+        return encode_held(X, how_to_code(D, penalty, executor, solver=solver, tol=tol, max_iter=max_iter), executor)
     with one_blas_thread():
         gram = Gram(D.T @ D)
         squares = row_squares(X)
@@ -245,7 +250,8 @@ def encode(
             XD = kernels.times_dictionary(X, rows, D)
             return solve_exactly(XD, squares[rows], gram, penalty, solver=solver, tol=tol, max_iter=max_iter)
 
-        blocks = split_blocks(np.arange(len(A)), D.shape[1])
+        shards = shard_rows(row_sizes(X), D.shape[1])
+        blocks = [block for shard in shards for block in split_blocks(np.arange(*shard), D.shape[1])]
         parts = []
         for rows, codes in zip(blocks, (executor or Threads()).map(code, blocks), strict=True):
             A[rows] = codes.A
@@ -256,7 +262,7 @@ def encode(
 
 def as_rows(X: Any) -> Any:
     """Return X as the kernels want it: floats, dense, or CSR with sorted columns and no position stored twice."""
-    if isinstance(X, kernels.DeviceRows) or namespace_is_torch(X):
+    if hasattr(X, "squares") or namespace_is_torch(X):  # rows on a device or a cluster
         return X
     if hasattr(X, "tocsr"):
         X = X.tocsr()
