@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from importlib.metadata import version
 from typing import Any, Protocol, TypeVar
 from urllib.parse import parse_qsl
 
@@ -188,6 +189,16 @@ class Cluster:
         workers = self._asked(lambda: self.client.scheduler_info(n_workers=-1))["workers"].values()
         return min((int(worker["memory_limit"]) for worker in workers if worker.get("memory_limit")), default=None)
 
+    def differences(self) -> list[str]:
+        """Say where workers differ from this process in what bits depend on: versions, and the kernels of BLAS."""
+        here, there = _kind(), self._asked(lambda: self.client.run(_kind))
+        return [
+            f"worker {address} has {name} {found.get(name)}, here it is {own}: the bits may differ."
+            for address, found in there.items()
+            for name, own in here.items()
+            if found.get(name) != own
+        ]
+
     def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         """Yield ``function(block)`` in the order of the blocks, a few ahead; blocks travel with their task."""
         waiting: deque[Handle] = deque()
@@ -263,6 +274,15 @@ class Cluster:
         except Exception:  # of whatever kind: it does not answer
             return False
         return bool(self.client.status == "running")
+
+
+def _kind() -> dict[str, str]:
+    """Return what the bits of a result depend on beside the input."""
+    kernels = sorted({library.get("architecture") or "" for library in _blas().info()})
+    return {
+        "BLAS for": ", ".join(kernels),
+        **{name: version(name) for name in ("numpy", "scipy", "numba", "wordforest")},
+    }
 
 
 class _LostError(Exception):

@@ -53,6 +53,13 @@ Memory = Annotated[
     str | None,
     typer.Option(help="Memory to stay within, as in 8G or 500M; what is larger goes to files. Default: 3/4 of all."),
 ]
+ClusterOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="ADDRESS",
+        help="Dask scheduler, as in tcp://host:8786 or local:4; --workers are then the threads of each process.",
+    ),
+]  # fmt: skip
 Force = Annotated[bool, typer.Option("--force", help="Replace what --out holds.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the traceback of an error.")]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from wordforest.cli.base import (
+    ClusterOpt,
     CorpusArg,
     DynamicWindow,
     ErrorsOpt,
@@ -125,6 +126,7 @@ def train(
     dtype: Annotated[Literal["float32", "float64"], typer.Option(help="Numbers to compute with.")] = "float32",
     device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where online learning computes.")] = "cpu",
     workers: Workers = None,
+    cluster: ClusterOpt = None,
     memory: Memory = None,
     seed: Seed = 0,
     resume: Annotated[
@@ -146,7 +148,7 @@ def train(
     with reporter(quiet, json) as report:
         experiment.train(
             corpus, out=out, force=force, resume=resume, workers=workers, memory=as_bytes(memory), report=report,
-            preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
+            cluster=cluster, preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
             min_count=min_count, max_vocab=max_vocab, dynamic_window=dynamic_window, subsample=subsample,
             keep_words=_listed(keep_words), max_contexts=max_contexts, mark_sides=mark_sides,
             tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
@@ -174,6 +176,7 @@ def count(
     numbers: Numbers = True,
     errors: ErrorsOpt = "strict",
     workers: Workers = None,
+    cluster: ClusterOpt = None,
     extendable: Annotated[
         bool, typer.Option("--extendable", help="Keep the counts of rare words, too, so that text can be added later.")
     ] = False,
@@ -201,12 +204,13 @@ def count(
         if not (extendable or add):
             ceiling = as_bytes(memory)
             experiment.count_corpus(
-                corpus, out, force=force, resume=resume, workers=workers, memory=ceiling, report=report, **settings
-            )
+                corpus, out, force=force, resume=resume, workers=workers, memory=ceiling, cluster=cluster,
+                report=report, **settings,
+            )  # fmt: skip
             return
-        if resume or memory:
+        if resume or memory or cluster:
             raise InputError(
-                "--extendable and --add count in memory, from the beginning. Leave out --resume, --memory."
+                "--extendable and --add count in memory, from the beginning. Leave out --resume, --memory, --cluster."
             )
         from wordforest.experiment.extending import count_extendable
 

@@ -12,28 +12,43 @@ how many parts of shards the workers hold changes no bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from wordforest.coder import kernels
-from wordforest.coder.encode import EXACT_ITER, Codes, Gram, Solver, admm, solve_exactly, split_blocks
-from wordforest.coder.objective import row_squares
+from wordforest.coder.encode import EXACT_ITER, Codes, Gram, Solver, admm
 from wordforest.coder.online import OnlineSettings, State, _Learner
 from wordforest.coder.penalties import Penalty
+from wordforest.coder.shard_tasks import (
+    Batch,
+    Coded,
+    How,
+    Load,
+    Write,
+    code_part,
+    cut_columns,
+    encode_part,
+    finish_part,
+    join_rows,
+    kept,
+    load_part,
+    load_sizes,
+    same,
+    squares_of,
+    take_rows,
+    times_codes,
+    used_contexts,
+)
 from wordforest.coder.shards import Range, context_ranges, equal_ranges, row_costs, row_sizes, shard_rows, split_rows
 from wordforest.errors import ClusterError
 from wordforest.execution import Cluster, Threads, one_blas_thread
 
 Array = Any  # a NumPy array
-Load = Callable[[], Any]  # returns some rows of X as CSR or dense; travels to a worker
 Allocate = Callable[[int, Any], NDArray[Any]]  # (length, dtype) to an array with room for it, in memory or in a file
-Write = Callable[[int, Array], Any]  # puts the codes of the rows from a number on into storage; travels to a worker
 
 _SPARE = 1.3  # times the memory that arrays take
 
@@ -89,47 +104,7 @@ class HeldRows:
 
     def rows(self, first: int, last: int) -> Load:
         """Return what holds a range of rows."""
-        return partial(_same, self.X[first:last])
-
-
-@dataclass(frozen=True, eq=False)
-class RowPart:
-    """Some shards on a worker: their rows of X, ``|x_v|^2``, and where each shard begins and ends among them."""
-
-    X: Any
-    squares: Array
-    shards: list[Range]
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """The words of a part that a step codes: numbers inside the part, codes (b, M), weights of all its words."""
-
-    rows: Array
-    codes: Array
-    weights: Array | None
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """What coding a batch gives: codes (b, M), penalties and losses (b,), and sums for each shard."""
-
-    codes: Array
-    penalties: Array
-    losses: Array
-    sums: list[Any] = field(default_factory=list)
-
-
-@dataclass(frozen=True, eq=False)
-class How:
-    """All that the coding of a step needs beside the words."""
-
-    D: Array
-    gram: Gram
-    penalty: Penalty
-    settings: OnlineSettings
-    threads: int
-    max_iter: int = EXACT_ITER  # of coding from nothing
+        return partial(same, self.X[first:last])
 
 
 class ClusterRows:
@@ -148,16 +123,18 @@ class ClusterRows:
         self.ranges = [(group[0][0], group[-1][1]) for group in self.groups]  # of rows, one for each part
         self._check_memory(sizes, n_components)
         self.parts = [
-            cluster.submit(_load_part, source.rows(first, last), [(a - first, b - first) for a, b in group])
+            cluster.submit(load_part, source.rows(first, last), [(a - first, b - first) for a, b in group])
             for (first, last), group in zip(self.ranges, self.groups, strict=True)
         ]
         self.columns: list[Any] = []
         self.contexts: list[Range] = []
         self.on_words: Callable[[int], None] = lambda _: None  # hears how many words of a step were just coded
+        self.allocate: Allocate = np.empty  # makes room for the codes here
+        self.storage: Storage | None = None  # where workers put the last codes; else they come here, too
 
     def _measured(self, ranges: list[Range]) -> NDArray[Any]:
         """Have workers look how many entries rows have."""
-        tasks = [self.cluster.submit(_load_sizes, self.source.rows(*rows)) for rows in ranges]
+        tasks = [self.cluster.submit(load_sizes, self.source.rows(*rows)) for rows in ranges]
         return np.concatenate([self.cluster.get(task) for task in tasks])
 
     def _check_memory(self, sizes: NDArray[Any], n_components: int) -> None:
@@ -175,7 +152,7 @@ class ClusterRows:
 
     def squares(self) -> Array:
         """Return ``|x_v|^2`` of every row, shape (V,), float64."""
-        tasks = [self.cluster.submit(_squares_of, part) for part in self.parts]
+        tasks = [self.cluster.submit(squares_of, part) for part in self.parts]
         return np.concatenate([self.cluster.get(task) for task in tasks])
 
     def __getitem__(self, rows: Any) -> Any:
@@ -183,25 +160,25 @@ class ClusterRows:
         rows = np.asarray(rows)
         order = np.argsort(rows, kind="stable")
         tasks = [
-            self.cluster.submit(_take_rows, part, rows[order][place] - first)
+            self.cluster.submit(take_rows, part, rows[order][place] - first)
             for part, (first, _), place in zip(
                 self.parts, self.ranges, split_rows(rows[order], self.ranges), strict=True
             )
             if place.stop > place.start
         ]
-        return _join_rows([self.cluster.get(task) for task in tasks])[np.argsort(order)]
+        return join_rows([self.cluster.get(task) for task in tasks])[np.argsort(order)]
 
     def put_columns(self) -> None:
         """Have workers hold ranges of columns, too: each is joined from its piece of every part."""
         if self.columns:
             return
         submit, C = self.cluster.submit, self.shape[1]
-        used = [self.cluster.get(submit(_used_contexts, part, C)) for part in self.parts]
+        used = [self.cluster.get(submit(used_contexts, part, C)) for part in self.parts]
         self.contexts = (
             context_ranges(np.empty((0, C))) if used[0] is None else _equal_contexts(sum(used), self.cluster)
         )
-        pieces = [[submit(_cut_columns, part, *contexts) for part in self.parts] for contexts in self.contexts]
-        self.columns = [submit(_join_rows, own) for own in pieces]
+        pieces = [[submit(cut_columns, part, *contexts) for part in self.parts] for contexts in self.contexts]
+        self.columns = [submit(join_rows, own) for own in pieces]
 
     def code(self, rows: Array, how: How, codes: Array, weights: Array | None) -> list[tuple[slice, Coded]]:
         """Code a batch of words, in row order; returns the place of each part in the batch, and what came of it."""
@@ -214,7 +191,7 @@ class ClusterRows:
             ]
             shared, *own = self.cluster.put([how, *batches])
             pairs = zip(self.parts, own, strict=True)
-            tasks = [self.cluster.submit(_code_part, part, shared, batch) for part, batch in pairs]
+            tasks = [self.cluster.submit(code_part, part, shared, batch) for part, batch in pairs]
             found: list[Any] = [None] * len(tasks)
             for i, coded in self.cluster.each(tasks):
                 found[i] = coded
@@ -229,7 +206,7 @@ class ClusterRows:
 
         def work() -> None:
             (shared,) = self.cluster.put([(rows, change)])
-            tasks = [self.cluster.submit(_times_codes, own, shared, self.cluster.threads) for own in self.columns]
+            tasks = [self.cluster.submit(times_codes, own, shared, self.cluster.threads) for own in self.columns]
             found: list[Any] = [None] * len(tasks)
             for i, product in self.cluster.each(tasks):
                 found[i] = product
@@ -239,9 +216,9 @@ class ClusterRows:
         self.cluster.attempt(work)
 
     def code_exactly(
-        self, how: How, codes: Array, weights: Array | None, take: Callable[[slice, Coded], None]
+        self, how: How, codes: Array, weights: Array | None, write: Write, take: Callable[[slice, Coded], None]
     ) -> list[tuple[float, float, bool]]:
-        """Code all words to the end, from their codes (V, M); ``take`` gets each part as it comes.
+        """Code all words to the end, from their codes (V, M), which workers ``write``; ``take`` gets the rest.
 
         Returns the loss, the worst gap and whether all is exact for each block, in order.
         """
@@ -255,11 +232,11 @@ class ClusterRows:
                 first, last = self.ranges[i]
                 own = None if weights is None else weights[first:last]
                 (batch,) = self.cluster.put([Batch(np.arange(last - first), codes[first:last], own)])
-                tasks.append(self.cluster.submit(_finish_part, self.parts[i], shared, batch))
+                tasks.append(self.cluster.submit(finish_part, self.parts[i], shared, batch, first, write))
             for n, coded in self.cluster.each(tasks):
                 take(slice(*self.ranges[left[n]]), coded)
                 blocks[left[n]] = coded.sums
-                self.on_words(len(coded.codes))
+                self.on_words(len(coded.losses))
 
         self.cluster.attempt(work)
         return [block for part in blocks for block in part]
@@ -275,7 +252,7 @@ class ClusterRows:
             (shared,) = self.cluster.put([how])
             left = [i for i, found in enumerate(done) if found is None]
             submit = self.cluster.submit
-            tasks = [submit(_encode_part, self.parts[i], shared, self.ranges[i][0], write) for i in left]
+            tasks = [submit(encode_part, self.parts[i], shared, self.ranges[i][0], write) for i in left]
             for n, (blocks, written) in self.cluster.each(tasks):
                 rows = slice(*self.ranges[left[n]])
                 take(rows, written)
@@ -302,28 +279,40 @@ def encode_held(X: Any, how: How, cluster: Cluster) -> Codes:
     """Code all rows of a matrix that is in the memory of this process; the codes, too, come back here."""
     A = np.zeros((X.shape[0], how.D.shape[1]), how.D.dtype)
     rows = X if isinstance(X, ClusterRows) else ClusterRows(HeldRows(X), cluster, how.D.shape[1])
-    codes = rows.encode(how, _kept, A.__setitem__)
+    codes = rows.encode(how, kept, A.__setitem__)
     return replace(codes, A=A)
 
 
+class Storage(Protocol):
+    """A place for codes (V, M) that all workers can write to."""
+
+    def create(self, shape: tuple[int, int], dtype: Any) -> None:
+        """Make room."""
+        ...
+
+    def write(self, first: int, A: Array) -> None:
+        """Write the codes of the rows from ``first`` on; runs on a worker, perhaps twice."""
+        ...
+
+    def read(self) -> Array:
+        """Return all codes, left where they are."""
+        ...
+
+
 def cluster_learner(
-    X: Any, penalty: Penalty, settings: OnlineSettings, weights: Array | None, cluster: Cluster, n_components: int,
-    allocate: Allocate = np.empty,
-) -> ClusterLearner:  # fmt: skip
+    X: Any, penalty: Penalty, settings: OnlineSettings, weights: Array | None, cluster: Cluster, n_components: int
+) -> ClusterLearner:
     """Return a learner over X (V, C), which is put on the cluster if it is not there for as many components yet."""
     rows = X if isinstance(X, ClusterRows) else ClusterRows(HeldRows(X), cluster, n_components)
     if rows.n_components != n_components:
         rows = ClusterRows(rows.source, cluster, n_components)
-    return ClusterLearner(rows, penalty, settings, weights, allocate)
+    return ClusterLearner(rows, penalty, settings, weights)
 
 
 class ClusterLearner(_Learner):
     """The learner where X is on a cluster: coding and statistics go there, the dictionary and the state stay here."""
 
-    def __init__(
-        self, X: ClusterRows, penalty: Penalty, settings: OnlineSettings, weights: Array | None, allocate: Allocate
-    ) -> None:
-        self._allocate = allocate
+    def __init__(self, X: ClusterRows, penalty: Penalty, settings: OnlineSettings, weights: Array | None) -> None:
         self._filled = 0  # codes that are not zero
         super().__init__(X, penalty, settings, weights, Threads())
 
@@ -347,7 +336,7 @@ class ClusterLearner(_Learner):
 
     def _room(self, value: float | None) -> Array:
         M = self.state.D.shape[1]
-        A = self._allocate(self.n_words * M, self.X.dtype).reshape(self.n_words, M)
+        A = self.X.allocate(self.n_words * M, self.X.dtype).reshape(self.n_words, M)
         if value is not None:
             A[:] = value
         return A
@@ -370,7 +359,7 @@ class ClusterLearner(_Learner):
             own = rows[place]
             old = state.A[own]
             changes[place] = self._weighted(coded.codes, own) - self._weighted(old, own)
-            self._filled += int(np.count_nonzero(coded.codes)) - int(np.count_nonzero(old))
+            self._filled += coded.n_nonzeros - int(np.count_nonzero(old))
             state.A[own] = coded.codes
             self.penalties[own], state.losses[own] = coded.penalties, coded.losses
             for sums in coded.sums:
@@ -381,117 +370,26 @@ class ClusterLearner(_Learner):
         self.X.add_statistics(rows, change, self.state.XA)
 
     def _code_exactly(self) -> Iterator[tuple[float, float, bool]]:
-        def take(rows: slice, coded: Coded) -> None:
-            self._filled += int(np.count_nonzero(coded.codes)) - int(np.count_nonzero(self.state.A[rows]))
-            self.state.A[rows] = coded.codes
-            self.penalties[rows] = coded.penalties
+        state, storage = self.state, self.X.storage
 
-        yield from self.X.code_exactly(self._how(), self.state.A, self.weights, take)
+        def take(rows: slice, coded: Coded) -> None:
+            self._filled += coded.n_nonzeros - int(np.count_nonzero(state.A[rows]))
+            self.penalties[rows] = coded.penalties
+            if storage is None:
+                state.A[rows] = coded.codes
+
+        if storage:
+            storage.create(state.A.shape, state.A.dtype)
+        write = storage.write if storage else kept
+        blocks = self.X.code_exactly(self._how(), state.A, self.weights, write, take)
+        if storage:
+            state.A = storage.read()
+        yield from blocks
 
     def _n_nonzeros(self) -> int:
         return self._filled
 
 
-class _ShardLearner(_Learner):
-    """What a worker runs: the methods of the learner that concern words, over the words of a part."""
-
-    def __init__(self, part: RowPart, how: How, batch: Batch) -> None:
-        self.X, self.squares, self.shards = part.X, part.squares, part.shards
-        self.penalty, self.settings, self.gram = how.penalty, how.settings, how.gram
-        self.weights, self.executor = batch.weights, Threads(how.threads)
-        self.n_words, self.on_host = len(part.squares), True
-        M = how.D.shape[1]
-        A = np.zeros((self.n_words, M), how.D.dtype)
-        A[batch.rows] = batch.codes
-        self.state = State(how.D, A, np.zeros((M, M)), how.D[:0], np.zeros(self.n_words))
-        self.penalties, self.uses = np.zeros(self.n_words), np.zeros(M, np.int64)
-
-
-def _code_part(part: RowPart, how: How, batch: Batch) -> Coded:
-    learner = _ShardLearner(part, how, batch)
-    with one_blas_thread():
-        changes = np.zeros_like(batch.codes)
-        sums = list(learner._code_shards(batch.rows, changes))
-    state, rows = learner.state, batch.rows
-    return Coded(state.A[rows], learner.penalties[rows], state.losses[rows], sums)
-
-
-def _finish_part(part: RowPart, how: How, batch: Batch) -> Coded:
-    learner = _ShardLearner(part, how, batch)
-    with one_blas_thread():
-        blocks = list(learner._code_exactly())
-    return Coded(learner.state.A, learner.penalties, learner.state.losses, blocks)
-
-
-def _encode_part(part: RowPart, how: How, first: int, write: Write) -> tuple[list[tuple[int, bool, float]], Any]:
-    """Code the rows of a part and put the codes away; return iterations, exactness and gap of each block."""
-    M = how.D.shape[1]
-    A = np.zeros((len(part.squares), M), how.D.dtype)
-
-    def code(rows: Array) -> tuple[int, bool, float]:
-        XD = kernels.times_dictionary(part.X, rows, how.D)
-        codes = solve_exactly(
-            XD, part.squares[rows], how.gram, how.penalty, solver=how.settings.solver, tol=how.settings.exact_tol,
-            max_iter=how.max_iter,
-        )  # fmt: skip
-        A[rows] = codes.A
-        return codes.n_iter, codes.converged, codes.gap
-
-    blocks = [block for shard in part.shards for block in split_blocks(np.arange(*shard), M)]
-    with one_blas_thread():
-        found = list(Threads(how.threads).map(code, blocks))
-    return found, write(first, A)
-
-
-def _kept(_: int, A: Array) -> Array:
-    return A
-
-
-def _load_part(load: Load, shards: list[Range]) -> RowPart:
-    X = load()
-    return RowPart(X, row_squares(X), shards)
-
-
-def _load_sizes(load: Load) -> NDArray[Any]:
-    return row_sizes(load())
-
-
-def _squares_of(part: RowPart) -> Array:
-    return part.squares
-
-
-def _take_rows(part: RowPart, rows: Array) -> Any:
-    return part.X[rows]
-
-
-def _used_contexts(part: RowPart, n_contexts: int) -> NDArray[np.int64] | None:
-    """Return how many entries every context has, None where all pairs are stored."""
-    return np.bincount(part.X.indices, minlength=n_contexts) if hasattr(part.X, "indptr") else None
-
-
 def _equal_contexts(used: Any, cluster: Cluster) -> list[Range]:
     """Cut contexts into ranges with about equally many entries; bits do not depend on where."""
     return equal_ranges(np.asarray(used, dtype=np.int64) + 1, cluster.n_parts)
-
-
-def _cut_columns(part: RowPart, first: int, last: int) -> Any:
-    return part.X[:, first:last]
-
-
-def _join_rows(pieces: list[Any]) -> Any:
-    return sparse.vstack(pieces, format="csr") if hasattr(pieces[0], "indptr") else np.concatenate(pieces)
-
-
-def _times_codes(X: Any, shared: tuple[Array, Array], threads: int) -> Array:
-    """Return ``X[rows].T @ change`` for the columns that X (V, columns) holds, (columns, M)."""
-    rows, change = shared
-    out = np.zeros((X.shape[1], change.shape[1]), change.dtype)
-    borders = np.linspace(0, len(out), 4 * threads + 1 if hasattr(X, "indptr") and threads > 1 else 2).astype(int)
-    ranges = list(pairwise(np.unique(borders).tolist()))
-    with one_blas_thread():
-        list(Threads(threads).map(lambda contexts: kernels.add_times_codes(X, rows, change, contexts, out), ranges))
-    return out
-
-
-def _same(value: Any) -> Any:
-    return value

@@ -25,12 +25,21 @@ from wordforest.coder.penalties import with_lam
 from wordforest.coder.shape import in_order
 from wordforest.coder.tune import lam_for_training
 from wordforest.counts import Counts
-from wordforest.execution import Threads
+from wordforest.errors import InputError
+from wordforest.execution import Cluster, Threads
+from wordforest.experiment.cluster_counting import count_on_cluster
+from wordforest.experiment.clustered import (
+    codes_in_file,
+    counts_folder,
+    refuse_on_cluster,
+    rows_on_cluster,
+    workers_of,
+)
 from wordforest.experiment.counting import Corpus, associate, load_or_count, names_of, threads, versions
 from wordforest.experiment.output import as_codes, learning, output, replace
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, history_row
-from wordforest.settings import TrainSettings, split_settings
+from wordforest.settings import CountSettings, TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary
 
@@ -43,6 +52,7 @@ def train(
     resume: bool = False,
     workers: int | None = None,
     memory: int | None = None,
+    cluster: str | Cluster | None = None,
     report: Reporter | None = None,
     **settings: Any,
 ) -> Run:
@@ -51,10 +61,16 @@ def train(
     Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", n_trees=40, min_count=5)``.
     ``resume`` goes on with a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a
     ceiling in bytes, three quarters of what the machine has if left out: where the entries of the learner entries would
-    take more than half of it, they lie in unnamed files in ``out``.
+    take more than half of it, they lie in unnamed files in ``out``. ``cluster`` is the address of a Dask scheduler,
+    ``local:N``, or a ``Cluster``; the result has the same bits.
     """
     report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
+    if cluster is not None:
+        return _train_on_cluster(
+            names_of(corpus), count_settings, train_settings, cluster, out, force=force, resume=resume,
+            workers=workers, report=report,
+        )  # fmt: skip
     kernels.check_device(train_settings.device)
     executor = threads(workers)
     names = names_of(corpus)
@@ -83,6 +99,38 @@ def train(
     return run
 
 
+def _train_on_cluster(
+    names: list[str], count_settings: CountSettings, settings: TrainSettings, cluster: str | Cluster,
+    out: str | Path | None, *, force: bool, resume: bool, workers: int | None, report: Reporter,
+) -> Run:  # fmt: skip
+    """Learn as ``train`` does, with X in the memory of workers. Counts and codes are on storage that they all see."""
+    refuse_on_cluster(settings)
+    if out is None:
+        raise InputError("learning on a cluster needs a folder that all workers see. Give --out, or out=.")
+    if resume and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
+        report.say(f"{out} is complete already")
+        return store.load_run(Path(out))
+    with workers_of(cluster, workers, report) as executor, output(out, force or resume) as folder:
+        assert folder  # noqa: S101 out was given
+        assert isinstance(executor, Cluster)  # noqa: S101 and so was the cluster
+        begun = {"corpus": names, **asdict(count_settings), **asdict(settings)}
+        checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
+        source = counts_folder(names) or store.counts_checkpoint(folder)
+        if not store.is_counts_folder(source):
+            count_on_cluster(names, count_settings, executor, source, report)
+        counts, count_config = load_or_count([str(source)], count_settings, Threads(1), folder, report, mapped=True)
+        vocabulary = counts.vocabulary
+        X = rows_on_cluster(source, settings, executor, folder, report)
+        learn = partial(_online, counts=vocabulary.counts, executor=executor)
+        codes = folder / "checkpoint" / "codes.safetensors"
+        run = _learn(X, vocabulary, settings, count_config, learn, report, checkpoint, partial(codes_in_file, codes))
+        replace(folder, force or resume)
+        store.save_run(folder, run, codes)
+        checkpoint.remove()
+        report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
+    return run
+
+
 def _association(counts: Counts, settings: TrainSettings, allocate: Allocate) -> sparse.csr_array:
     return associate(counts, settings.measure, settings.smoothing, settings.shift, allocate)
 
@@ -93,16 +141,18 @@ def _three_quarters() -> int:
 
 
 def _learn(
-    X: sparse.csr_array,
+    X: Any,
     vocabulary: Vocabulary,
     settings: TrainSettings,
     count_config: dict[str, Any],
     learn: Callable[..., tuple[Learned, Forest, dict[str, Any]]],
     report: Reporter,
     checkpoint: Checkpoint,
+    as_sparse: Callable[[Any], sparse.csr_array] = as_codes,
 ) -> Run:
     report(Event("learn", 0, None, "words"))
-    X.data = X.data.astype(settings.dtype, copy=False)
+    if isinstance(X, sparse.csr_array):
+        X.data = X.data.astype(settings.dtype, copy=False)
     begun, history = checkpoint.learning(State if settings.learner == "online" else EntryState)
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
@@ -115,12 +165,13 @@ def _learn(
     learned, forest, found = learn(X, settings, begun, report, on_step)
     for notice in learned.notices:
         report.say(f"warning: {notice}")
-    return _as_run(vocabulary, learned, forest, {**count_config, **asdict(settings), **found}, history)
+    codes = as_sparse(learned.A.astype(np.float32, copy=False))
+    return _as_run(vocabulary, (codes, learned.D), forest, {**count_config, **asdict(settings), **found}, history)
 
 
 def _online(
-    X: sparse.csr_array, settings: TrainSettings, begun: Any, report: Reporter, on_step: OnStep,
-    *, executor: Threads, counts: Any,
+    X: Any, settings: TrainSettings, begun: Any, report: Reporter, on_step: OnStep,
+    *, executor: Threads | Cluster, counts: Any,
 ) -> tuple[Learned, Forest, dict[str, Any]]:  # fmt: skip
     start, forest = None, settings.forest
     if settings.start and (begun is None or settings.grow):
@@ -173,12 +224,11 @@ def _entries(
 
 def _as_run(
     vocabulary: Vocabulary,
-    learned: Learned,
+    learned: tuple[sparse.csr_array, Any],
     forest: Forest,
     config: dict[str, Any],
     history: list[dict[str, Any]],
 ) -> Run:
-    codes = as_codes(learned.A.astype(np.float32, copy=False))
+    codes, D = learned
     full = {**config, "versions": versions()}
-    D = learned.D.astype(np.float32, copy=False)
-    return Run(vocabulary.words, vocabulary.counts, codes, D, forest, full, history)
+    return Run(vocabulary.words, vocabulary.counts, codes, D.astype(np.float32, copy=False), forest, full, history)

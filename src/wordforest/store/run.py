@@ -83,8 +83,11 @@ def is_run_folder(path: Path) -> bool:
     return (path / "codes.safetensors").is_file()
 
 
-def save_run(folder: Path, run: Run) -> None:
-    """Write a run, each file whole; the codes come last, so a folder that has them is complete."""
+def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
+    """Write a run, each file whole; the codes come last, so a folder that has them is complete.
+
+    ``codes`` is a file that holds the codes already, on the same disk; it takes its place.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "config.json", run.config)
     write_vocab(folder / "vocab.tsv", run.words, run.counts)
@@ -94,6 +97,9 @@ def save_run(folder: Path, run: Run) -> None:
         (folder / "dictionary.safetensors").unlink(missing_ok=True)
     else:
         write_tensors(folder / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
+    if codes is not None:
+        codes.replace(folder / "codes.safetensors")
+        return
     write_csr(folder / "codes.safetensors", run.codes.astype(np.float32, copy=False))
 
 
