@@ -5,13 +5,17 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    ?= demo
 
-.PHONY: demo test lint bench pictures clean
+.PHONY: demo test torture lint bench pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
 
 test: lint $(VENV)/.browser
 	$(BIN)/pytest
+
+# Workers of a cluster are killed at 20 random moments instead of two.
+torture: $(VENV)/.test
+	WORDFOREST_TORTURE=20 $(BIN)/pytest -m cluster -k killed
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

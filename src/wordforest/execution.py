@@ -6,12 +6,14 @@ This is the only file that imports Dask, and it knows nothing of what is compute
 from __future__ import annotations
 
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 from urllib.parse import parse_qsl
 
@@ -130,12 +132,12 @@ class Cluster:
         if where.startswith("local:"):
             return cls._start(where.removeprefix("local:"), threads)
         address, _, options = where.partition("?")
-        security = {"security": distributed.Security(**dict(parse_qsl(options)))} if options else {}
         try:
+            security = {"security": distributed.Security(**dict(parse_qsl(options)))} if options else {}
             client = distributed.Client(address, set_as_default=False, **security)
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
-                f"--cluster {where}: no scheduler of Dask answers there ({error}). Start one with dask scheduler, "
+                f"--cluster {where}: no scheduler of Dask can be reached there ({error}). Start one by dask scheduler, "
                 "or use local:N."
             ) from error
         cluster = cls(client, threads=threads)
@@ -216,7 +218,9 @@ class Cluster:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Handle:
         """Have a pure function run on a worker; handles among the arguments become their values."""
-        return self.client.submit(function, *arguments, pure=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what travels with a task is large where X is held here
+            return self.client.submit(function, *arguments, pure=False)
 
     def get(self, handle: Handle) -> Any:
         """Return a value from the cluster."""
@@ -231,6 +235,22 @@ class Cluster:
         for _ in range(len(handles)):
             handle = self._asked(lambda: next(done))
             yield number[handle.key], self.get(handle)
+
+    def stream(self, start: Callable[[T], Handle], items: Iterable[T]) -> Iterator[tuple[T, Any]]:
+        """Start a task for every item, a few at a time, and yield items and values as they are done."""
+        from distributed import as_completed
+
+        left, begun = iter(items), dict[Any, T]()
+        done = as_completed(loop=self.client.loop)
+        for item in islice(left, self.n_parts):
+            done.add(handle := start(item))
+            begun[handle.key] = item
+        while begun:
+            handle = self._asked(lambda: next(done))
+            yield begun.pop(handle.key), self.get(handle)
+            for item in islice(left, 1):
+                done.add(handle := start(item))
+                begun[handle.key] = item
 
     def attempt(self, work: Callable[[], R]) -> R:
         """Do a piece of work, again and again as long as what it put on the cluster is lost to dead workers."""

@@ -32,7 +32,7 @@ from wordforest.coder.shard_tasks import (
     code_part,
     cut_columns,
     encode_part,
-    finish_part,
+    finish_shard,
     join_rows,
     kept,
     load_part,
@@ -222,24 +222,26 @@ class ClusterRows:
 
         Returns the loss, the worst gap and whether all is exact for each block, in order.
         """
-        blocks: list[Any] = [None] * len(self.parts)
+        shards = [(i, shard) for i, group in enumerate(self.groups) for shard in group]
+        blocks: dict[tuple[int, Range], Any] = dict.fromkeys(shards)
 
         def work() -> None:
             (shared,) = self.cluster.put([how])
-            left = [i for i, found in enumerate(blocks) if found is None]
-            tasks = []
-            for i in left:
-                first, last = self.ranges[i]
-                own = None if weights is None else weights[first:last]
-                (batch,) = self.cluster.put([Batch(np.arange(last - first), codes[first:last], own)])
-                tasks.append(self.cluster.submit(finish_part, self.parts[i], shared, batch, first, write))
-            for n, coded in self.cluster.each(tasks):
-                take(slice(*self.ranges[left[n]]), coded)
-                blocks[left[n]] = coded.sums
+
+            def start(place: tuple[int, Range]) -> Any:
+                i, (first, last) = place
+                begin, end = self.ranges[i]
+                own = None if weights is None else weights[begin:end]
+                (batch,) = self.cluster.put([Batch(np.arange(first, last) - begin, codes[first:last], own)])
+                return self.cluster.submit(finish_shard, self.parts[i], shared, batch, first, write)
+
+            for place, coded in self.cluster.stream(start, [place for place in shards if blocks[place] is None]):
+                take(slice(*place[1]), coded)
+                blocks[place] = coded.sums
                 self.on_words(len(coded.losses))
 
         self.cluster.attempt(work)
-        return [block for part in blocks for block in part]
+        return [block for place in shards for block in blocks[place]]
 
     def encode(self, how: How, write: Write, take: Callable[[slice, Any], None]) -> Codes:
         """Code all rows from nothing; workers put the codes away by ``write``, ``take`` gets what that returned.

@@ -27,7 +27,7 @@ from wordforest.settings import AssociationSettings, TrainSettings
 from wordforest.store.tensors import map_csr, write_csr_parts
 
 _CODES = "codes.bin"  # in a checkpoint: the last codes, (V, M), as workers write them
-_ROWS = 1 << 14  # of codes that are turned into sparse ones at a time
+_VALUES = 1 << 17  # codes that are turned into sparse ones at a time
 
 
 @contextmanager
@@ -160,13 +160,14 @@ def encode_counts(
 
 def codes_in_file(path: Path, A: NDArray[Any]) -> sparse.csr_array:
     """Write codes (V, M) as sparse ones into a file, some rows at a time, and return them left there."""
-    starts = range(0, len(A), _ROWS)
-    sizes = np.concatenate([np.count_nonzero(A[start : start + _ROWS], axis=1) for start in starts])
+    n = max(1, _VALUES // A.shape[1])
+    starts = range(0, len(A), n)
+    sizes = np.concatenate([np.count_nonzero(A[start : start + n], axis=1) for start in starts])
     indptr = np.concatenate(([0], np.cumsum(sizes)))
 
     def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[Any]]]:
         for start in starts:
-            rows = A[start : start + _ROWS]
+            rows = A[start : start + n]
             _, columns = np.nonzero(rows)
             yield columns.astype(np.int32), rows[rows != 0].astype(np.float32, copy=False)
 
