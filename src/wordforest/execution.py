@@ -181,6 +181,12 @@ class Cluster:
         """Processes there now, at least one; more may come and some may go."""
         return max(1, len(self._asked(self.client.nthreads)))
 
+    def wait(self, on_wait: Callable[[str], None]) -> None:
+        """Wait until there is a worker; say so if there is none yet."""
+        if not self._asked(self.client.nthreads):
+            on_wait("waiting for the first worker of the cluster")
+            self._asked(lambda: self.client.wait_for_workers(1))
+
     @property
     def n_parts(self) -> int:
         """Into how many parts to cut what the workers hold."""
@@ -223,7 +229,13 @@ class Cluster:
             return self.client.submit(function, *arguments, pure=False)
 
     def get(self, handle: Handle) -> Any:
-        """Return a value from the cluster."""
+        """Return a value from the cluster; asked for again if the worker that has it dies meanwhile."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._asked(handle.result)
+            except _LostError:
+                if handle.cancelled():
+                    raise
         return self._asked(handle.result)
 
     def each(self, handles: list[Handle]) -> Iterator[tuple[int, Any]]:
@@ -281,7 +293,7 @@ class Cluster:
             ) from error
         except (CancelledError, CommClosedError, TimeoutError, ConnectionError) as error:
             if self._alive():
-                raise _LostError(str(error)) from error
+                raise _LostError(f"workers died, and what a task needed with them ({error}). Run it again.") from error
             raise ClusterError(
                 f"the scheduler of Dask at {self.client.scheduler.address} does not answer any more. Start it and its "
                 "workers again, and go on with --resume."
@@ -305,5 +317,5 @@ def _kind() -> dict[str, str]:
     }
 
 
-class _LostError(Exception):
+class _LostError(ClusterError):
     """What a task needed went away with the workers that had it."""

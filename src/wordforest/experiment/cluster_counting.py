@@ -145,23 +145,19 @@ def _count_pairs(
     borders = row_blocks(vocabulary.counts, 2 * windows.window, C)
     cuts = np.unique(np.linspace(0, len(borders) - 1, cluster.n_parts + 1).astype(int)).tolist()
     plan = Plan(settings.rules, windows, vocabulary, borders, list(pairwise(cuts)))
-
-    def work() -> ClusterTally:
-        (shared,) = cluster.put([plan])
-        tasks = [cluster.submit(_pairs_of, span, start, shared) for span, start in zip(spans, starts, strict=False)]
-        pieces = [[cluster.submit(_group_of, task, g) for task in tasks] for g in range(len(plan.groups))]
-        groups = [_tree(cluster, partial(_merge_rows, C), own) for own in pieces]
-        done = 0
-        for _, counted in cluster.each([cluster.submit(_tokens_of, task) for task in tasks]):
-            done += counted
-            on_tokens(min(done, n_tokens - 1), n_tokens)
-        shapes: list[Any] = [None] * len(groups)
-        for g, found in cluster.each([cluster.submit(_shape_of, group) for group in groups]):
-            shapes[g] = found
-        indptr = np.concatenate(([0], np.cumsum(np.concatenate([sizes for sizes, _ in shapes]), dtype=np.int64)))
-        return ClusterTally(cluster, (V, C), indptr, np.dtype(f"i{max(width for _, width in shapes)}"), groups)
-
-    return cluster.attempt(work)
+    shared = cluster.submit(_same, plan)  # not put: whatever is lost can be made again from tasks alone
+    tasks = [cluster.submit(_pairs_of, span, start, shared) for span, start in zip(spans, starts[:-1], strict=True)]
+    pieces = [[cluster.submit(_group_of, task, g) for task in tasks] for g in range(len(plan.groups))]
+    groups = [_tree(cluster, partial(_merge_rows, C), own) for own in pieces]
+    done = 0
+    for _, n in cluster.each([cluster.submit(_tokens_of, task) for task in tasks]):
+        done += n
+        on_tokens(min(done, n_tokens - 1), n_tokens)
+    shapes: list[Any] = [None] * len(groups)
+    for g, found in cluster.each([cluster.submit(_shape_of, group) for group in groups]):
+        shapes[g] = found
+    indptr = np.concatenate(([0], np.cumsum(np.concatenate([sizes for sizes, _ in shapes]), dtype=np.int64)))
+    return ClusterTally(cluster, (V, C), indptr, np.dtype(f"i{max(width for _, width in shapes)}"), groups)
 
 
 def _tree(cluster: Cluster, merge: Callable[[list[Any]], Any], handles: list[Any]) -> Any:
@@ -169,6 +165,10 @@ def _tree(cluster: Cluster, merge: Callable[[list[Any]], Any], handles: list[Any
     while len(handles) > 1:
         handles = [cluster.submit(merge, handles[i : i + _FAN_IN]) for i in range(0, len(handles), _FAN_IN)]
     return handles[0]
+
+
+def _same(plan: Plan) -> Plan:
+    return plan
 
 
 def _words_of(span: Span, rules: TextRules) -> tuple[SpanWords, tuple[int, int, int, str]]:

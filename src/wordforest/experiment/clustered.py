@@ -25,6 +25,8 @@ from wordforest.experiment.counting import Corpus, threads
 from wordforest.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, TrainSettings
 from wordforest.store.tensors import map_csr, write_csr_parts
+from wordforest.store.vocab import read_vocab
+from wordforest.text import Vocabulary
 
 _CODES = "codes.bin"  # in a checkpoint: the last codes, (V, M), as workers write them
 _VALUES = 1 << 17  # codes that are turned into sparse ones at a time
@@ -43,6 +45,7 @@ def workers_of(cluster: str | Cluster | None, workers: int | None, report: Repor
         yield cluster
         return
     with Cluster.connect(cluster, threads=threads(workers or 1).n_workers) as connected:
+        connected.wait(report.say)
         report.say(f"cluster of {connected.n_workers} workers; dashboard: {connected.dashboard}")
         for warning in connected.differences():
             report.say(f"warning: {warning}")
@@ -173,6 +176,15 @@ def codes_in_file(path: Path, A: NDArray[Any]) -> sparse.csr_array:
 
     write_csr_parts(path, (len(A), A.shape[1]), indptr, np.dtype(np.float32), parts)
     return map_csr(path)
+
+
+def counted(folder: Path) -> tuple[Vocabulary, dict[str, Any]]:
+    """Return the words of a counts folder and its settings; the pairs are for the workers to look at."""
+    vocabulary = Vocabulary(*read_vocab(folder / "vocab.tsv"))
+    rows = map_csr(folder / "counts.safetensors").shape[0]
+    if rows != len(vocabulary):
+        raise InputError(f"{folder}: {len(vocabulary)} words, but {rows} rows of window counts. Count again.")
+    return vocabulary, store.read_json(folder / "config.json")
 
 
 def counts_folder(names: Corpus) -> Path | None:

@@ -157,7 +157,7 @@ def load_or_count(
     if folder and folder.resolve() == source.resolve():
         raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
     counts, config = load_counts(source, mapped=mapped)
-    _check_counted_so(source, settings, config)
+    check_counted_so(source, settings, config)
     return counts, config
 
 
@@ -200,7 +200,7 @@ def reading(size: int | None, report: Report) -> Callable[[str, int, int], None]
     return on_progress
 
 
-def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
+def check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
     """Refuse a setting that counts made earlier cannot follow; a default asks for nothing."""
     for name, value in asdict(settings).items():
         default = CountSettings.__dataclass_fields__[name].default

@@ -30,12 +30,21 @@ from wordforest.execution import Cluster, Threads
 from wordforest.experiment.cluster_counting import count_on_cluster
 from wordforest.experiment.clustered import (
     codes_in_file,
+    counted,
     counts_folder,
     refuse_on_cluster,
     rows_on_cluster,
     workers_of,
 )
-from wordforest.experiment.counting import Corpus, associate, load_or_count, names_of, threads, versions
+from wordforest.experiment.counting import (
+    Corpus,
+    associate,
+    check_counted_so,
+    load_or_count,
+    names_of,
+    threads,
+    versions,
+)  # fmt: skip
 from wordforest.experiment.output import as_codes, learning, output, replace
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, history_row
@@ -118,8 +127,8 @@ def _train_on_cluster(
         source = counts_folder(names) or store.counts_checkpoint(folder)
         if not store.is_counts_folder(source):
             count_on_cluster(names, count_settings, executor, source, report)
-        counts, count_config = load_or_count([str(source)], count_settings, Threads(1), folder, report, mapped=True)
-        vocabulary = counts.vocabulary
+        vocabulary, count_config = counted(source)
+        check_counted_so(source, count_settings, count_config)
         X = rows_on_cluster(source, settings, executor, folder, report)
         learn = partial(_online, counts=vocabulary.counts, executor=executor)
         codes = folder / "checkpoint" / "codes.safetensors"
