@@ -65,9 +65,8 @@ def overhead(options: argparse.Namespace) -> None:
             same = all((threads / name).read_bytes() == (processes / name).read_bytes() for name in FILES)
             print(f"{source}, M = {13 * options.trees}: same bits: {same}")
             for what, a, b in zip(("whole train", "learning"), here, away, strict=True):
-                print(
-                    f"  {what}: {options.workers} threads {a:.2f} s, local:{options.workers} {b:.2f} s: {b / a - 1:+.0%}"
-                )
+                n = options.workers
+                print(f"  {what}: {n} threads {a:.2f} s, local:{n} {b:.2f} s: {b / a - 1:+.0%}")
 
 
 def count_bytes(options: argparse.Namespace) -> None:
@@ -95,7 +94,7 @@ def count_bytes(options: argparse.Namespace) -> None:
         return code(self, *arguments)
 
     def between(cluster: Cluster) -> float:
-        found = cluster.client.run(lambda dask_worker: dask_worker.transfer_incoming_bytes_total)
+        found = cluster.client.run(lambda dask_worker: dask_worker.state.transfer_incoming_bytes_total)
         return float(sum(found.values()))
 
     with (

@@ -135,6 +135,14 @@ def test_counting_has_the_bits_of_one_machine(
     assert same(tmp_path / "here", tmp_path / "there", ("counts.safetensors", "vocab.tsv"))
 
 
+def test_text_too_large_to_keep_is_read_again_to_the_same_bits(
+    cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cluster, "least_memory", lambda _: 1)
+    wf.count_corpus(large_corpus, tmp_path / "counts", min_count=5, cluster=cluster)
+    assert same(tmp_path / "counts", whole / "counts", ("counts.safetensors", "vocab.tsv"))
+
+
 def test_training_has_the_bits_of_one_machine(
     cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path
 ) -> None:

@@ -146,14 +146,16 @@ class Cluster:
 
     @classmethod
     def _start(cls, number: str, threads: int) -> Cluster:
+        import dask
         import distributed
 
         if not number.isdecimal() or int(number) < 1:
             raise InputError(f"--cluster local:{number}: expected a number of processes, as in local:4.")
-        local = distributed.LocalCluster(
-            n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        )  # fmt: skip
+        with dask.config.set({"distributed.worker.profile.enabled": False}):  # it takes a share of every worker
+            local = distributed.LocalCluster(
+                n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+                silence_logs=50,
+            )  # fmt: skip
         client = distributed.Client(local, set_as_default=False, direct_to_workers=True)
         cluster = cls(client, threads=threads)
         cluster._closing = [client, local]
@@ -227,6 +229,19 @@ class Cluster:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # what travels with a task is large where X is held here
             return self.client.submit(function, *arguments, pure=False)
+
+    def spread(self, function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Handle]:
+        """Have a function run for each of some arguments, evenly spread over the workers, where results then stay."""
+        workers = sorted(self._asked(self.client.nthreads)) or [None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # as in submit
+            return [
+                self.client.submit(
+                    function, *own, pure=False, workers=workers[i * len(workers) // len(arguments)],
+                    allow_other_workers=True,
+                )
+                for i, own in enumerate(arguments)
+            ]  # fmt: skip
 
     def get(self, handle: Handle) -> Any:
         """Return a value from the cluster; asked for again if the worker that has it dies meanwhile."""

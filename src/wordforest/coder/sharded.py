@@ -122,10 +122,10 @@ class ClusterRows:
         self.groups = [self.shards[a:b] for a, b in equal_ranges(by_shard, min(cluster.n_parts, len(self.shards)))]
         self.ranges = [(group[0][0], group[-1][1]) for group in self.groups]  # of rows, one for each part
         self._check_memory(sizes, n_components)
-        self.parts = [
-            cluster.submit(load_part, source.rows(first, last), [(a - first, b - first) for a, b in group])
-            for (first, last), group in zip(self.ranges, self.groups, strict=True)
-        ]
+        inside = [[(a - group[0][0], b - group[0][0]) for a, b in group] for group in self.groups]
+        self.parts = cluster.spread(
+            load_part, [(source.rows(*rows), own) for rows, own in zip(self.ranges, inside, strict=True)]
+        )
         self.columns: list[Any] = []
         self.contexts: list[Range] = []
         self.on_words: Callable[[int], None] = lambda _: None  # hears how many words of a step were just coded
@@ -178,7 +178,7 @@ class ClusterRows:
             context_ranges(np.empty((0, C))) if used[0] is None else _equal_contexts(sum(used), self.cluster)
         )
         pieces = [[submit(cut_columns, part, *contexts) for part in self.parts] for contexts in self.contexts]
-        self.columns = [submit(join_rows, own) for own in pieces]
+        self.columns = self.cluster.spread(join_rows, [(own,) for own in pieces])
 
     def code(self, rows: Array, how: How, codes: Array, weights: Array | None) -> list[tuple[slice, Coded]]:
         """Code a batch of words, in row order; returns the place of each part in the batch, and what came of it."""

@@ -1,7 +1,8 @@
-"""Counting on a cluster: workers read the text themselves, twice; the client holds words and one block of counts.
+"""Counting on a cluster: workers read the text themselves; the client holds words and one block of counts.
 
 The first pass finds the words, and their counts are merged as a tree. The second counts pairs; what spans of text found
 is cut into groups of rows, and each group is added up as a tree. All are integers, so sums are those of one machine.
+For the second pass the text is read again, unless it is small beside the memory of the workers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,13 @@ from wordforest.settings import CountSettings
 from wordforest.store.counts import save_count_parts
 from wordforest.text import RARE, TextRules, Vocabulary, choose_words
 from wordforest.text.reader import find_sources, total_bytes
-from wordforest.text.spans import Span, cut_spans, read_span
+from wordforest.text.spans import Span, SpanTokens, cut_spans, read_span
 from wordforest.text.thinning import keep_probability, kept
 from wordforest.text.windows import Rows, Scratch, WindowRules, add_rows, count_rows, find_positions, row_blocks
 
 _FAN_IN = 8  # parts that one task merges
+_KEPT_SHARE = 8  # tokens of a span stay with a worker as long as the text is this many times smaller than all memory
+Text: TypeAlias = "SpanTokens | tuple[Span, TextRules]"
 Progress = Callable[[str, int, int], None]
 
 
@@ -49,7 +52,6 @@ class SpanWords:
 class Plan:
     """All that counting the pairs of a span needs beside its text."""
 
-    rules: TextRules
     windows: WindowRules
     vocabulary: Vocabulary
     borders: NDArray[np.int64]  # of blocks of rows
@@ -102,12 +104,14 @@ def count_on_cluster(
     sources = find_sources(names)
     spans = cut_spans(sources)
     on_progress = reading(total_bytes(sources), report)
-    words, starts, fingerprint = _find_words(spans, settings.rules, cluster, on_progress)
+    texts = _texts(spans, settings.rules, cluster, total_bytes(sources))
+    words, starts, fingerprint = _find_words(texts, cluster, on_progress)
     vocabulary, _ = choose_words(words.words, words.counts, settings.words)
     n_tokens = int(words.counts.sum())
     del words
     on_progress("count", 0, n_tokens)
-    tally = _count_pairs(spans, starts, vocabulary, settings, cluster, partial(on_progress, "count"), n_tokens)
+    tally = _count_pairs(texts, starts, vocabulary, settings, cluster, partial(on_progress, "count"), n_tokens)
+    del texts
     config = count_config(names, settings, fingerprint)
     folder.mkdir(parents=True, exist_ok=True)
     save_count_parts(folder, vocabulary.words, vocabulary.counts, tally, config)
@@ -115,19 +119,24 @@ def count_on_cluster(
     return config
 
 
-def _find_words(
-    spans: list[Span], rules: TextRules, cluster: Cluster, on_progress: Progress
-) -> tuple[SpanWords, list[int], str]:
+def _texts(spans: list[Span], rules: TextRules, cluster: Cluster, size: int | None) -> list[Any]:
+    """Return what gives the tokens of each span: workers keep them where there is room, else they read again."""
+    memory = cluster.least_memory()
+    fits = memory is None or (size is not None and size * _KEPT_SHARE < memory * cluster.n_workers)
+    return cluster.spread(read_span, [(span, rules) for span in spans]) if fits else [(span, rules) for span in spans]
+
+
+def _find_words(texts: list[Any], cluster: Cluster, on_progress: Progress) -> tuple[SpanWords, list[int], str]:
     """Return the words of all spans, the number of ids before each span, and a hash of the text."""
-    tasks = [cluster.submit(_words_of, span, rules) for span in spans]
-    facts: list[Any] = [None] * len(spans)
+    tasks = [cluster.submit(_words_of, text) for text in texts]
+    facts: list[Any] = [None] * len(texts)
     tokens = size = 0
     for i, found in cluster.each([cluster.submit(_facts_of, task) for task in tasks]):
         facts[i] = found
         tokens, size = tokens + found[0], size + found[1]
         on_progress("read", tokens, size)
     if not tokens:
-        raise InputError(f"{spans[0].source}: the corpus holds no words. Check the path and the --tokenizer.")
+        raise InputError("the corpus holds no words. Check the path and the --tokenizer.")
     words = cluster.get(_tree(cluster, _merge_words, [cluster.submit(_only_words, task) for task in tasks]))
     starts = np.concatenate(([0], np.cumsum([n_ids for _, _, n_ids, _ in facts]))).tolist()
     digests = [digest for *_, digest in facts]
@@ -136,7 +145,7 @@ def _find_words(
 
 
 def _count_pairs(
-    spans: list[Span], starts: list[int], vocabulary: Vocabulary, settings: CountSettings, cluster: Cluster,
+    texts: list[Any], starts: list[int], vocabulary: Vocabulary, settings: CountSettings, cluster: Cluster,
     on_tokens: Callable[[int, int], None], n_tokens: int,
 ) -> ClusterTally:  # fmt: skip
     """Have spans counted and added up."""
@@ -144,9 +153,9 @@ def _count_pairs(
     V, C = len(vocabulary), windows.columns(len(vocabulary))
     borders = row_blocks(vocabulary.counts, 2 * windows.window, C)
     cuts = np.unique(np.linspace(0, len(borders) - 1, cluster.n_parts + 1).astype(int)).tolist()
-    plan = Plan(settings.rules, windows, vocabulary, borders, list(pairwise(cuts)))
+    plan = Plan(windows, vocabulary, borders, list(pairwise(cuts)))
     shared = cluster.submit(_same, plan)  # not put: whatever is lost can be made again from tasks alone
-    tasks = [cluster.submit(_pairs_of, span, start, shared) for span, start in zip(spans, starts[:-1], strict=True)]
+    tasks = [cluster.submit(_pairs_of, text, start, shared) for text, start in zip(texts, starts[:-1], strict=True)]
     pieces = [[cluster.submit(_group_of, task, g) for task in tasks] for g in range(len(plan.groups))]
     groups = [_tree(cluster, partial(_merge_rows, C), own) for own in pieces]
     done = 0
@@ -171,11 +180,15 @@ def _same(plan: Plan) -> Plan:
     return plan
 
 
-def _words_of(span: Span, rules: TextRules) -> tuple[SpanWords, tuple[int, int, int, str]]:
+def _tokens(text: Text) -> SpanTokens:
+    return text if isinstance(text, SpanTokens) else read_span(*text)
+
+
+def _words_of(text: Text) -> tuple[SpanWords, tuple[int, int, int, str]]:
     """Return the words of a span, and: tokens, bytes, ids, hash."""
-    tokens = read_span(span, rules)
-    size = (span.stop or total_bytes([span.source]) or 0) - span.start
-    return SpanWords(tokens.words, tokens.counts), (int(tokens.counts.sum()), size, len(tokens.ids), tokens.digest)
+    tokens = _tokens(text)
+    facts = (int(tokens.counts.sum()), tokens.n_bytes, len(tokens.ids), tokens.digest)
+    return SpanWords(tokens.words, tokens.counts), facts
 
 
 def _facts_of(found: tuple[SpanWords, tuple[int, int, int, str]]) -> tuple[int, int, int, str]:
@@ -195,12 +208,12 @@ def _merge_words(parts: list[SpanWords]) -> SpanWords:
     return SpanWords([*index], counts)
 
 
-def _pairs_of(span: Span, start: int, plan: Plan) -> tuple[int, list[Rows]]:
+def _pairs_of(text: Text, start: int, plan: Plan) -> tuple[int, list[Rows]]:
     """Count the pairs of a span; return its tokens, and columns and counts by groups of rows.
 
     ``start`` is how many ids come before the span in the corpus: by its place there a token is dropped, or not.
     """
-    tokens, vocabulary, windows = read_span(span, plan.rules), plan.vocabulary, plan.windows
+    tokens, vocabulary, windows = _tokens(text), plan.vocabulary, plan.windows
     rare = vocabulary.index.get(RARE, -1)
     lookup = np.array([*(vocabulary.index.get(word, rare) for word in tokens.words), -1], dtype=np.int32)
     rows = lookup[tokens.ids]

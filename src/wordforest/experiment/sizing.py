@@ -11,9 +11,8 @@ from math import ceil, log2
 
 import numpy as np
 
-_CLUMP = (
-    0.27  # words keep to their company: pairs are drawn as if there were so much less text (fits 26 and 65 M tokens)
-)
+# Words keep to their company: pairs are as few as if there were so much less text. Fits 26, 65 M tokens of Wikipedia.
+_CLUMP = 0.27
 _OFFSET = 2.7  # of Zipf's law: frequency ~ 1 / (rank + offset)
 _BINS = 600
 _BATCHES = 8  # steps of a pass
@@ -105,7 +104,7 @@ def size_of(
 def table() -> list[str]:
     """Return the table of docs/cluster.md."""
     lines = [
-        "| tokens | words | M | workers | pairs | worker's memory | client's | a step moves | a step | counting | learning |",
+        "| tokens | words | M | workers | pairs | worker | client | a step moves | a step | counting | learning |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     runs = [(26e6, 62_110, 2), (1e9, 300_000, 8), (1e10, 600_000, 32), (1e11, 1_000_000, 128), (1e12, 2_000_000, 256)]

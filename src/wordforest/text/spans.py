@@ -44,6 +44,7 @@ class SpanTokens:
     counts: NDArray[np.int64]
     ids: NDArray[np.int32]
     digest: str
+    n_bytes: int
 
 
 def cut_spans(sources: Sequence[str]) -> list[Span]:
@@ -72,15 +73,16 @@ def read_span(span: Span, rules: TextRules) -> SpanTokens:
     """Read the words of a span; the ids are those that the whole corpus has there, but for their numbering."""
     table, index, digest = FormTable(), dict[str, int](), hashlib.sha256()
     rows = np.empty(0, dtype=np.int32)  # word of each form
-    parts = [np.empty(0, dtype=np.int32)]
+    parts, n_bytes = [np.empty(0, dtype=np.int32)], 0
     for chunk in _chunks(span, rules):
         digest.update(chunk.data)
+        n_bytes += len(chunk.data)
         forms = split_forms(chunk.data, rules.tokenizer, table)
         new = [index.setdefault(normalise(form.decode(), rules), len(index)) for form in forms.forms]
         rows = np.concatenate((rows, np.array(new, dtype=np.int32)))
         parts.append(np.where(forms.ids < 0, BREAK, np.append(rows, BREAK)[forms.ids]).astype(np.int32))
     ids = _single_breaks(np.concatenate(parts))
-    return SpanTokens([*index], np.bincount(ids[ids >= 0], minlength=len(index)), ids, digest.hexdigest())
+    return SpanTokens([*index], np.bincount(ids[ids >= 0], minlength=len(index)), ids, digest.hexdigest(), n_bytes)
 
 
 def _single_breaks(ids: NDArray[np.int32]) -> NDArray[np.int32]:
