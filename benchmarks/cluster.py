@@ -78,23 +78,23 @@ def count_bytes(options: argparse.Namespace) -> None:
     def size(value: Any) -> int:
         return sum(memoryview(frame).nbytes for frame in serialize(value)[1])
 
-    put, get, code = Cluster.put, Cluster.get, ClusterRows.code
+    put, collect, code = Cluster.put, Cluster.collect, ClusterRows.step
 
     def counted_put(self: Cluster, values: list[Any]) -> Any:
         moved["from"] += sum(map(size, values))
         return put(self, values)
 
-    def counted_get(self: Cluster, handle: Any) -> Any:
-        value = get(self, handle)
-        moved["to"] += size(value)
-        return value
+    def counted_collect(self: Cluster, *arguments: Any) -> Any:
+        values = collect(self, *arguments)
+        moved["to"] += sum(map(size, values))
+        return values
 
     def counted_code(self: ClusterRows, *arguments: Any) -> Any:
         moved["steps"] += 1
         return code(self, *arguments)
 
     def between(cluster: Cluster) -> float:
-        found = cluster.client.run(lambda dask_worker: dask_worker.state.transfer_incoming_bytes_total)
+        found = cluster.client.run(lambda dask_worker: sum(got["total"] for got in dask_worker.transfer_incoming_log))
         return float(sum(found.values()))
 
     with (
@@ -108,7 +108,7 @@ def count_bytes(options: argparse.Namespace) -> None:
                 if event.stage == "learn":
                     marks.append((moved["steps"], moved["from"], moved["to"], between(there)))
 
-        Cluster.put, Cluster.get, ClusterRows.code = counted_put, counted_get, counted_code  # type: ignore[method-assign]
+        Cluster.put, Cluster.collect, ClusterRows.step = counted_put, counted_collect, counted_code  # type: ignore[method-assign]
         run = wf.train(options.counts, out=Path(scratch) / "run", n_trees=options.trees, cluster=there, report=Marks())
     V, M = len(run.words), 13 * options.trees
     first, last = marks[1], marks[-2]  # between the first step, which cuts columns, and the last, exact pass

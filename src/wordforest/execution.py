@@ -6,6 +6,7 @@ This is the only file that imports Dask, and it knows nothing of what is compute
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +28,8 @@ Handle = Any  # of a value on the cluster: a future of Dask
 
 _ATTEMPTS = 10  # at a piece of work whose input went away with a worker
 _PATIENCE = 10  # seconds for a scheduler to answer
+# Parts stay where they are, and nobody looks at every thread a hundred times a second.
+_CALM = {"distributed.worker.profile.enabled": False, "distributed.scheduler.work-stealing": False}
 _TASKS_PER_WORKER = 2  # so that one that is quicker, or new, can take more
 
 
@@ -108,6 +111,21 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class Sized:
+    """Tells Dask how large it is, so that it is left where it is rather than moved, and counted in full."""
+
+    def __sizeof__(self) -> int:
+        return sum(map(_size, vars(self).values()))
+
+
+def _size(value: Any) -> int:
+    if hasattr(value, "indptr"):
+        return int(value.data.nbytes + value.indices.nbytes + value.indptr.nbytes)
+    if isinstance(value, list | tuple) and value:
+        return len(value) * _size(value[0])
+    return int(getattr(value, "nbytes", 0)) or sys.getsizeof(value)
+
+
 class Cluster:
     """Processes of a Dask cluster, given by a client of it; ``threads`` work on each task.
 
@@ -151,7 +169,7 @@ class Cluster:
 
         if not number.isdecimal() or int(number) < 1:
             raise InputError(f"--cluster local:{number}: expected a number of processes, as in local:4.")
-        with dask.config.set({"distributed.worker.profile.enabled": False}):  # it takes a share of every worker
+        with dask.config.set(_CALM):
             local = distributed.LocalCluster(
                 n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
                 silence_logs=50,
@@ -262,6 +280,17 @@ class Cluster:
         for _ in range(len(handles)):
             handle = self._asked(lambda: next(done))
             yield number[handle.key], self.get(handle)
+
+    def collect(self, handles: list[Handle], on_done: Callable[[int], object] = lambda _: None) -> list[Any]:
+        """Return the values of all handles at once; ``on_done`` hears the number of each as it is done."""
+        from distributed import as_completed
+
+        number = {handle.key: i for i, handle in enumerate(handles)}
+        done = as_completed(handles, loop=self.client.loop)
+        for _ in handles:
+            on_done(number[self._asked(lambda: next(done)).key])
+        values: list[Any] = self._asked(lambda: self.client.gather(handles))
+        return values
 
     def stream(self, start: Callable[[T], Handle], items: Iterable[T]) -> Iterator[tuple[T, Any]]:
         """Start a task for every item, a few at a time, and yield items and values as they are done."""

@@ -20,7 +20,7 @@ from wordforest.coder.objective import row_squares
 from wordforest.coder.online import OnlineSettings, State, _Learner
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.shards import Range, row_sizes
-from wordforest.execution import Threads, one_blas_thread
+from wordforest.execution import Sized, Threads, one_blas_thread
 
 Array = Any  # a NumPy array
 Load = Callable[[], Any]  # returns some rows of X as CSR or dense; travels to a worker
@@ -28,7 +28,7 @@ Write = Callable[[int, Array], Any]  # puts the codes of the rows from a number 
 
 
 @dataclass(frozen=True, eq=False)
-class RowPart:
+class RowPart(Sized):
     """Some shards on a worker: their rows of X, ``|x_v|^2``, and where each shard begins and ends among them."""
 
     X: Any
@@ -37,7 +37,14 @@ class RowPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class Columns(Sized):
+    """A range of the columns of X on a worker, all rows."""
+
+    X: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Batch(Sized):
     """The words of a part that a step codes: numbers inside the part, codes (b, M), weights of all its words."""
 
     rows: Array
@@ -46,7 +53,7 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class Coded(Sized):
     """What coding a batch gives: codes (b, M), penalties and losses (b,), and sums for each shard."""
 
     codes: Array  # or what writing them away returned
@@ -57,7 +64,7 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False)
-class How:
+class How(Sized):
     """All that the coding of a step needs beside the words."""
 
     D: Array
@@ -157,19 +164,32 @@ def used_contexts(part: RowPart, n_contexts: int) -> NDArray[np.int64] | None:
     return np.bincount(part.X.indices, minlength=n_contexts) if hasattr(part.X, "indptr") else None
 
 
-def cut_columns(part: RowPart, first: int, last: int) -> Any:
+def cut_columns(part: RowPart, first: int, last: int) -> Columns:
     """Return a range of the columns of a part."""
-    return part.X[:, first:last]
+    return Columns(part.X[:, first:last])
+
+
+def join_columns(pieces: list[Columns]) -> Columns:
+    """Put the same columns of all parts below each other."""
+    return Columns(join_rows([piece.X for piece in pieces]))
 
 
 def join_rows(pieces: list[Any]) -> Any:
-    """Put pieces below each other."""
+    """Put matrices below each other."""
     return sparse.vstack(pieces, format="csr") if hasattr(pieces[0], "indptr") else np.concatenate(pieces)
 
 
-def times_codes(X: Any, shared: tuple[Array, Array], threads: int) -> Array:
+def change_of(coded: Coded, batch: Batch) -> Array:
+    """Return by how much the weighted codes of a batch changed, (b, M)."""
+    if batch.weights is None:
+        return coded.codes - batch.codes
+    weights = batch.weights[batch.rows][:, None]
+    return coded.codes * weights - batch.codes * weights
+
+
+def times_codes(columns: Columns, rows: Array, changes: list[Array], threads: int) -> Array:
     """Return ``X[rows].T @ change`` for the columns that X (V, columns) holds, (columns, M)."""
-    rows, change = shared
+    X, change = columns.X, np.concatenate(changes)
     out = np.zeros((X.shape[1], change.shape[1]), change.dtype)
     borders = np.linspace(0, len(out), 4 * threads + 1 if hasattr(X, "indptr") and threads > 1 else 2).astype(int)
     ranges = list(pairwise(np.unique(borders).tolist()))

@@ -29,10 +29,12 @@ from wordforest.coder.shard_tasks import (
     How,
     Load,
     Write,
+    change_of,
     code_part,
     cut_columns,
     encode_part,
     finish_shard,
+    join_columns,
     join_rows,
     kept,
     load_part,
@@ -178,25 +180,31 @@ class ClusterRows:
             context_ranges(np.empty((0, C))) if used[0] is None else _equal_contexts(sum(used), self.cluster)
         )
         pieces = [[submit(cut_columns, part, *contexts) for part in self.parts] for contexts in self.contexts]
-        self.columns = self.cluster.spread(join_rows, [(own,) for own in pieces])
+        self.columns = self.cluster.spread(join_columns, [(own,) for own in pieces])
 
-    def code(self, rows: Array, how: How, codes: Array, weights: Array | None) -> list[tuple[slice, Coded]]:
-        """Code a batch of words, in row order; returns the place of each part in the batch, and what came of it."""
-        places = split_rows(rows, self.ranges)
+    def step(
+        self, rows: Array, how: How, codes: Array, weights: Array | None
+    ) -> tuple[list[tuple[slice, Coded]], list[Array]]:
+        """Code a batch of words, in row order, and multiply the change of their codes with X.
 
-        def work() -> list[tuple[slice, Coded]]:
+        Returns the place of each part in the batch with what came of it, and ``X[rows].T @ change`` by ranges of
+        contexts. The changes go from worker to worker.
+        """
+        self.put_columns()
+        places, submit = split_rows(rows, self.ranges), self.cluster.submit
+
+        def work() -> tuple[list[tuple[slice, Coded]], list[Array]]:
             batches = [
                 Batch(rows[place] - first, codes[rows[place]], None if weights is None else weights[first:last])
                 for (first, last), place in zip(self.ranges, places, strict=True)
             ]
-            shared, *own = self.cluster.put([how, *batches])
-            pairs = zip(self.parts, own, strict=True)
-            tasks = [self.cluster.submit(code_part, part, shared, batch) for part, batch in pairs]
-            found: list[Any] = [None] * len(tasks)
-            for i, coded in self.cluster.each(tasks):
-                found[i] = coded
-                self.on_words(len(coded.codes))
-            return list(zip(places, found, strict=True))
+            shared, numbers, *own = self.cluster.put([how, rows, *batches])
+            coded = [submit(code_part, part, shared, batch) for part, batch in zip(self.parts, own, strict=True)]
+            changes = [submit(change_of, new, batch) for new, batch in zip(coded, own, strict=True)]
+            added = [submit(times_codes, columns, numbers, changes, self.cluster.threads) for columns in self.columns]
+            sizes = [place.stop - place.start for place in places]
+            found = self.cluster.collect(coded + added, lambda i: self.on_words(sizes[i]) if i < len(sizes) else None)
+            return list(zip(places, found[: len(places)], strict=True)), found[len(places) :]
 
         return self.cluster.attempt(work)
 
@@ -204,16 +212,20 @@ class ClusterRows:
         """Add ``X[rows].T @ change`` to XA, (C, M)."""
         self.put_columns()
 
-        def work() -> None:
-            (shared,) = self.cluster.put([(rows, change)])
-            tasks = [self.cluster.submit(times_codes, own, shared, self.cluster.threads) for own in self.columns]
-            found: list[Any] = [None] * len(tasks)
-            for i, product in self.cluster.each(tasks):
-                found[i] = product
-            for contexts, product in zip(self.contexts, found, strict=True):
-                XA[slice(*contexts)] += product
+        def work() -> list[Array]:
+            numbers, shared = self.cluster.put([rows, change])
+            tasks = [
+                self.cluster.submit(times_codes, columns, numbers, [shared], self.cluster.threads)
+                for columns in self.columns
+            ]
+            return self.cluster.collect(tasks)
 
-        self.cluster.attempt(work)
+        self.add_ranges(self.cluster.attempt(work), XA)
+
+    def add_ranges(self, products: list[Array], XA: Array) -> None:
+        """Add what workers found for their ranges of contexts to XA, (C, M)."""
+        for contexts, product in zip(self.contexts, products, strict=True):
+            XA[slice(*contexts)] += product
 
     def code_exactly(
         self, how: How, codes: Array, weights: Array | None, write: Write, take: Callable[[slice, Coded], None]
@@ -316,6 +328,7 @@ class ClusterLearner(_Learner):
 
     def __init__(self, X: ClusterRows, penalty: Penalty, settings: OnlineSettings, weights: Array | None) -> None:
         self._filled = 0  # codes that are not zero
+        self._products: list[Array] = []  # X' times the change of the codes in this step, by ranges of contexts
         super().__init__(X, penalty, settings, weights, Threads())
 
     def begin(self, start: Array | None, n_components: int) -> None:
@@ -356,20 +369,20 @@ class ClusterLearner(_Learner):
 
     def _code(self, rows: Array) -> Array:
         state = self.state
-        changes = np.zeros((len(rows), state.A.shape[1]), state.A.dtype)
-        for place, coded in self.X.code(rows, self._how(), state.A, self.weights):
+        coding, self._products = self.X.step(rows, self._how(), state.A, self.weights)
+        for place, coded in coding:
             own = rows[place]
             old = state.A[own]
-            changes[place] = self._weighted(coded.codes, own) - self._weighted(old, own)
             self._filled += coded.n_nonzeros - int(np.count_nonzero(old))
             state.A[own] = coded.codes
             self.penalties[own], state.losses[own] = coded.penalties, coded.losses
             for sums in coded.sums:
                 self._add_sums(*sums)
-        return changes
+        return state.A[:0]  # the change is where it is needed, on the workers
 
-    def _add_statistics(self, rows: Array, change: Array) -> None:
-        self.X.add_statistics(rows, change, self.state.XA)
+    def _add_statistics(self, rows: Array, change: Array) -> None:  # noqa: ARG002 the workers have it already
+        self.X.add_ranges(self._products, self.state.XA)
+        self._products = []
 
     def _code_exactly(self) -> Iterator[tuple[float, float, bool]]:
         state, storage = self.state, self.X.storage

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from wordforest import store
 from wordforest.counts import Counts
 from wordforest.errors import InputError
-from wordforest.execution import Cluster
+from wordforest.execution import Cluster, Sized
 from wordforest.experiment.clustered import workers_of
 from wordforest.experiment.counting import count_config, drop_all_words, load_counts, reading
 from wordforest.experiment.output import output, replace
@@ -41,7 +41,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class SpanWords:
+class SpanWords(Sized):
     """The words of a part of the text and how often they occur."""
 
     words: list[str]

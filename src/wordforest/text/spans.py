@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.execution import Sized
 from wordforest.streams import COMPRESSION, opened
 from wordforest.text.reader import CHUNK_BYTES, Chunk, _cut_at_lines, read_chunks
 from wordforest.text.reader import _checked as _valid
@@ -37,7 +38,7 @@ class Span:
 
 
 @dataclass(frozen=True, eq=False)
-class SpanTokens:
+class SpanTokens(Sized):
     """The words of a span as they came, how often each occurs, and all as ids, BREAK between sentences."""
 
     words: list[str]
