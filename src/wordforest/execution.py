@@ -136,6 +136,7 @@ class Cluster:
     def __init__(self, client: Any, *, threads: int = 1) -> None:
         self.client, self.threads = client, threads
         self._closing: list[Any] = []
+        self._homes: dict[Any, str | None] = {}  # workers to which results were spread
 
     @classmethod
     def connect(cls, where: str, *, threads: int = 1) -> Cluster:
@@ -242,24 +243,28 @@ class Cluster:
         handles: list[Handle] = self._asked(lambda: self.client.scatter(values, hash=False))
         return handles
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Handle:
-        """Have a pure function run on a worker; handles among the arguments become their values."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # what travels with a task is large where X is held here
-            return self.client.submit(function, *arguments, pure=False)
+    def submit(self, function: Callable[..., Any], *arguments: Any, near: Handle = None) -> Handle:
+        """Have a pure function run on a worker; handles among the arguments become their values.
+
+        ``near`` is a handle that came from ``spread``: the task goes to where that was sent, while that worker lives.
+        Without it Dask may rather copy a large part to a worker that is free.
+        """
+        home = self._homes.get(near.key) if near is not None else None
+        return self._submit(function, arguments, home)
 
     def spread(self, function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Handle]:
         """Have a function run for each of some arguments, evenly spread over the workers, where results then stay."""
-        workers = sorted(self._asked(self.client.nthreads)) or [None]
+        workers, n = sorted(self._asked(self.client.nthreads)) or [None], len(arguments)
+        homes = [workers[i % len(workers)] for i in range(n)]
+        handles = [self._submit(function, own, home) for own, home in zip(arguments, homes, strict=True)]
+        self._homes |= {handle.key: home for handle, home in zip(handles, homes, strict=True)}
+        return handles
+
+    def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], home: str | None) -> Handle:
+        where = {"workers": home, "allow_other_workers": True} if home else {}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # as in submit
-            return [
-                self.client.submit(
-                    function, *own, pure=False, workers=workers[i * len(workers) // len(arguments)],
-                    allow_other_workers=True,
-                )
-                for i, own in enumerate(arguments)
-            ]  # fmt: skip
+            warnings.simplefilter("ignore", UserWarning)  # what travels with a task is large where X is held here
+            return self.client.submit(function, *arguments, pure=False, **where)
 
     def get(self, handle: Handle) -> Any:
         """Return a value from the cluster; asked for again if the worker that has it dies meanwhile."""

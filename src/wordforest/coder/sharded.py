@@ -199,9 +199,13 @@ class ClusterRows:
                 for (first, last), place in zip(self.ranges, places, strict=True)
             ]
             shared, numbers, *own = self.cluster.put([how, rows, *batches])
-            coded = [submit(code_part, part, shared, batch) for part, batch in zip(self.parts, own, strict=True)]
-            changes = [submit(change_of, new, batch) for new, batch in zip(coded, own, strict=True)]
-            added = [submit(times_codes, columns, numbers, changes, self.cluster.threads) for columns in self.columns]
+            pairs = list(zip(self.parts, own, strict=True))
+            coded = [submit(code_part, part, shared, batch, near=part) for part, batch in pairs]
+            changes = [
+                submit(change_of, new, batch, near=part) for new, (part, batch) in zip(coded, pairs, strict=True)
+            ]
+            threads = self.cluster.threads
+            added = [submit(times_codes, own, numbers, changes, threads, near=own) for own in self.columns]
             sizes = [place.stop - place.start for place in places]
             found = self.cluster.collect(coded + added, lambda i: self.on_words(sizes[i]) if i < len(sizes) else None)
             return list(zip(places, found[: len(places)], strict=True)), found[len(places) :]
@@ -215,8 +219,8 @@ class ClusterRows:
         def work() -> list[Array]:
             numbers, shared = self.cluster.put([rows, change])
             tasks = [
-                self.cluster.submit(times_codes, columns, numbers, [shared], self.cluster.threads)
-                for columns in self.columns
+                self.cluster.submit(times_codes, own, numbers, [shared], self.cluster.threads, near=own)
+                for own in self.columns
             ]
             return self.cluster.collect(tasks)
 
@@ -245,7 +249,7 @@ class ClusterRows:
                 begin, end = self.ranges[i]
                 own = None if weights is None else weights[begin:end]
                 (batch,) = self.cluster.put([Batch(np.arange(first, last) - begin, codes[first:last], own)])
-                return self.cluster.submit(finish_shard, self.parts[i], shared, batch, first, write)
+                return self.cluster.submit(finish_shard, self.parts[i], shared, batch, first, write, near=self.parts[i])
 
             for place, coded in self.cluster.stream(start, [place for place in shards if blocks[place] is None]):
                 take(slice(*place[1]), coded)
@@ -266,7 +270,9 @@ class ClusterRows:
             (shared,) = self.cluster.put([how])
             left = [i for i, found in enumerate(done) if found is None]
             submit = self.cluster.submit
-            tasks = [submit(encode_part, self.parts[i], shared, self.ranges[i][0], write) for i in left]
+            tasks = [
+                submit(encode_part, self.parts[i], shared, self.ranges[i][0], write, near=self.parts[i]) for i in left
+            ]
             for n, (blocks, written) in self.cluster.each(tasks):
                 rows = slice(*self.ranges[left[n]])
                 take(rows, written)
