@@ -28,8 +28,13 @@ Handle = Any  # of a value on the cluster: a future of Dask
 
 _ATTEMPTS = 10  # at a piece of work whose input went away with a worker
 _PATIENCE = 10  # seconds for a scheduler to answer
-# Parts stay where they are, and nobody looks at every thread a hundred times a second.
-_CALM = {"distributed.worker.profile.enabled": False, "distributed.scheduler.work-stealing": False}
+# Parts stay where they are, nobody looks at every thread a hundred times a second, and workers do not give memory back
+# at every turn, only to ask for it again (which took as long as all else).
+_CALM: dict[str, Any] = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
+}
 _TASKS_PER_WORKER = 2  # so that one that is quicker, or new, can take more
 
 

@@ -36,6 +36,7 @@ from wordforest.text.windows import Rows, Scratch, WindowRules, add_rows, count_
 
 _FAN_IN = 8  # parts that one task merges
 _KEPT_SHARE = 8  # tokens of a span stay with a worker as long as the text is this many times smaller than all memory
+_MOST_IDS = 1 << 26  # that a task counts at a time
 Text: TypeAlias = "SpanTokens | tuple[Span, TextRules]"
 Progress = Callable[[str, int, int], None]
 
@@ -155,7 +156,7 @@ def _count_pairs(
     cuts = np.unique(np.linspace(0, len(borders) - 1, cluster.n_parts + 1).astype(int)).tolist()
     plan = Plan(windows, vocabulary, borders, list(pairwise(cuts)))
     shared = cluster.submit(_same, plan)  # not put: whatever is lost can be made again from tasks alone
-    tasks = [cluster.submit(_pairs_of, text, start, shared) for text, start in zip(texts, starts[:-1], strict=True)]
+    tasks = [cluster.submit(_pairs_of, texts[a:b], starts[a], shared) for a, b in _together(starts, cluster.n_parts)]
     pieces = [[cluster.submit(_group_of, task, g) for task in tasks] for g in range(len(plan.groups))]
     groups = [_tree(cluster, partial(_merge_rows, C), own) for own in pieces]
     done = 0
@@ -167,6 +168,17 @@ def _count_pairs(
         shapes[g] = found
     indptr = np.concatenate(([0], np.cumsum(np.concatenate([sizes for sizes, _ in shapes]), dtype=np.int64)))
     return ClusterTally(cluster, (V, C), indptr, np.dtype(f"i{max(width for _, width in shapes)}"), groups)
+
+
+def _together(starts: list[int], n: int) -> list[tuple[int, int]]:
+    """Put small spans together, so that there are about n to count: the fewer there are, the less is added up."""
+    size = min(-(-starts[-1] // n), _MOST_IDS)
+    groups, first = [], 0
+    for i in range(1, len(starts)):
+        if i == len(starts) - 1 or starts[i + 1] - starts[first] > size:
+            groups.append((first, i))
+            first = i
+    return groups
 
 
 def _tree(cluster: Cluster, merge: Callable[[list[Any]], Any], handles: list[Any]) -> Any:
@@ -208,15 +220,14 @@ def _merge_words(parts: list[SpanWords]) -> SpanWords:
     return SpanWords([*index], counts)
 
 
-def _pairs_of(text: Text, start: int, plan: Plan) -> tuple[int, list[Rows]]:
-    """Count the pairs of a span; return its tokens, and columns and counts by groups of rows.
+def _pairs_of(texts: list[Text], start: int, plan: Plan) -> tuple[int, list[Rows]]:
+    """Count the pairs of some spans; return their tokens, and columns and counts by groups of rows.
 
-    ``start`` is how many ids come before the span in the corpus: by its place there a token is dropped, or not.
+    ``start`` is how many ids come before them in the corpus: by its place there a token is dropped, or not.
     """
-    tokens, vocabulary, windows = _tokens(text), plan.vocabulary, plan.windows
-    rare = vocabulary.index.get(RARE, -1)
-    lookup = np.array([*(vocabulary.index.get(word, rare) for word in tokens.words), -1], dtype=np.int32)
-    rows = lookup[tokens.ids]
+    vocabulary, windows = plan.vocabulary, plan.windows
+    rows = np.concatenate([_rows_of(_tokens(text), vocabulary) for text in texts])
+    n_tokens = int(np.count_nonzero(rows >= 0))
     if windows.subsample:
         rows = kept(rows, start, keep_probability(vocabulary.counts, windows.subsample))
     V, weights = len(vocabulary), windows.weights(max(len(rows), 1))
@@ -229,7 +240,13 @@ def _pairs_of(text: Text, start: int, plan: Plan) -> tuple[int, list[Rows]]:
         count_rows(padded, positions, places, block, weights, sides, scratch)
         for block in pairwise(plan.borders.tolist())
     ]
-    return int(tokens.counts.sum()), [_joined(blocks[a:b]) for a, b in plan.groups]
+    return n_tokens, [_joined(blocks[a:b]) for a, b in plan.groups]
+
+
+def _rows_of(tokens: SpanTokens, vocabulary: Vocabulary) -> NDArray[np.int32]:
+    rare = vocabulary.index.get(RARE, -1)
+    lookup = np.array([*(vocabulary.index.get(word, rare) for word in tokens.words), -1], dtype=np.int32)
+    return lookup[tokens.ids]
 
 
 def _joined(blocks: list[Rows]) -> Rows:

@@ -81,16 +81,16 @@ def read_span(span: Span, rules: TextRules) -> SpanTokens:
         forms = split_forms(chunk.data, rules.tokenizer, table)
         new = [index.setdefault(normalise(form.decode(), rules), len(index)) for form in forms.forms]
         rows = np.concatenate((rows, np.array(new, dtype=np.int32)))
-        parts.append(np.where(forms.ids < 0, BREAK, np.append(rows, BREAK)[forms.ids]).astype(np.int32))
+        parts.append(np.append(rows, np.int32(BREAK))[forms.ids])  # BREAK is -1, and so finds the last
     ids = _single_breaks(np.concatenate(parts))
     return SpanTokens([*index], np.bincount(ids[ids >= 0], minlength=len(index)), ids, digest.hexdigest(), n_bytes)
 
 
 def _single_breaks(ids: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return ids with one border between sentences, none before the first, and one behind the last."""
-    ids = np.append(ids, np.int32(BREAK))
-    first = np.append(True, ids[:-1] == BREAK)  # nothing since the last border
-    kept: NDArray[np.int32] = ids[~(first & (ids == BREAK))]
+    border = np.ones(len(ids) + 2, dtype=np.bool_)  # one before the first, one behind the last
+    np.equal(ids, BREAK, out=border[1:-1])
+    kept: NDArray[np.int32] = np.append(ids, np.int32(BREAK))[~(border[1:] & border[:-1])]
     return kept
 
 
