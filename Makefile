@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    ?= demo
 
-.PHONY: demo test lint bench torture audit pictures clean
+.PHONY: demo test lint bench torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -23,11 +23,14 @@ bench: $(VENV)/.test
 	  $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # Kills, full disks, a million damaged files, load: about an hour, then the tables of docs/reliability.md. One part alone:
-# make torture TORTURE=faults. A suite of its own, as for a cluster, joins as one more prerequisite of torture.
+# make torture TORTURE=faults. Before them, the workers of a cluster are killed, at 20 random moments instead of two.
 TORTURE ?= kills faults fuzz load
-torture: $(VENV)/.torture
+torture: $(VENV)/.torture torture-cluster
 	PYTHONPATH=. $(BIN)/python -m torture $(TORTURE) --results torture/results
 	PYTHONPATH=. $(BIN)/python -m torture.table
+
+torture-cluster: $(VENV)/.test
+	WORDFOREST_TORTURE=20 $(BIN)/pytest -m cluster -k killed
 
 # Known weaknesses of the installed packages; needs the network.
 audit: $(VENV)/.torture
@@ -58,5 +61,5 @@ $(VENV)/.torture: $(VENV)/.test
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[demo,test]' $(TORCH)
+	$(BIN)/python -m pip install --quiet --editable '.[cluster,demo,test]' $(TORCH)
 	touch $@

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from wordforest.counts import Counts, count
     from wordforest.errors import ForestError, InputError
     from wordforest.evaluation import Comparison, Score, compare, evaluate, judge
+    from wordforest.execution import Cluster
     from wordforest.experiment import baseline, count_corpus, encode_counts, train
     from wordforest.store import Run, load_run, read_vectors, save_run, write_vectors
     from wordforest.text import TextRules, Vocabulary
@@ -46,6 +47,7 @@ _HOME = {
     "coder.penalties": ("ForestL2", "ForestLInf", "L1", "NoPenalty", "NonNegativeL1", "depth_weights"),
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
+    "execution": ("Cluster",),
     "evaluation": ("Comparison", "Score", "compare", "evaluate", "judge"),
     "experiment": ("baseline", "count_corpus", "encode_counts", "train"),
     "store": ("Run", "load_run", "read_vectors", "save_run", "write_vectors"),
@@ -57,6 +59,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __version__ = "0.1.0"
 __all__ = [
     "L1",
+    "Cluster",
     "Comparison",
     "Counts",
     "EntrySettings",

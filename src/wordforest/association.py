@@ -35,11 +35,25 @@ def pmi(
     ``allocate(length, dtype)`` may make an array in a file for the values.
     """
     matrix = _positive(counts, share_pattern)
-    n_v, n_c = _margins(matrix)
-    n_c **= smoothing
-    log_v = _log(n_v).astype(np.float32)
-    log_c = (_log(n_c) - np.log(n_c.sum())).astype(np.float32)
+    log_v, log_c = log_margins(*margins(matrix), smoothing)
     values = allocate(matrix.nnz, np.float32)
+    return _pmi(matrix, log_v, log_c, values)
+
+
+def pmi_rows(
+    counts: sparse.csr_array, log_v: NDArray[np.float32], log_c: NDArray[np.float32], least: float | None
+) -> sparse.csr_array:
+    """Return the PMI of some rows of counts, whose logarithms ``log_v`` are, (rows,); ``log_c`` are those of columns.
+
+    The values are those that ``pmi`` has for the whole matrix; with ``least`` those of ``sppmi`` with that shift.
+    """
+    X = _pmi(counts, log_v, log_c, np.empty(counts.nnz, np.float32))
+    return X if least is None else _above(X, least, np.empty)
+
+
+def _pmi(
+    matrix: sparse.csr_array, log_v: NDArray[np.float32], log_c: NDArray[np.float32], values: NDArray[np.float32]
+) -> sparse.csr_array:
     for rows, part in _parts(matrix):
         x = matrix.data[part].astype(np.float32)
         np.log(x, out=x)
@@ -60,7 +74,11 @@ def sppmi(
     counts: Counts | sparse.csr_array, *, shift: float = 0.0, smoothing: float = 1.0, allocate: Allocate = np.empty
 ) -> sparse.csr_array:
     """Shifted positive PMI, ``max(x_vc - shift, 0)``; shift = log k for k negative samples (Levy, Goldberg 2014)."""
-    X = pmi(counts, smoothing=smoothing, share_pattern=True, allocate=allocate)
+    return _above(pmi(counts, smoothing=smoothing, share_pattern=True, allocate=allocate), shift, allocate)
+
+
+def _above(X: sparse.csr_array, shift: float, allocate: Allocate) -> sparse.csr_array:
+    """Keep what is above the shift, less the shift; the values of X are overwritten."""
     least = np.float32(shift)
     n = sum(int(np.count_nonzero(X.data[part] > least)) for _, part in _parts(X))
     indices = allocate(n, X.indices.dtype)
@@ -137,7 +155,15 @@ def _parts(matrix: sparse.csr_array) -> Iterator[tuple[slice, slice]]:
         first = last
 
 
-def _margins(matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def log_margins(
+    n_v: NDArray[np.float64], n_c: NDArray[np.float64], smoothing: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return ``log n_v`` (V,) and ``log p_c`` (C,) for the sums of rows and columns."""
+    n_c = n_c**smoothing
+    return _log(n_v).astype(np.float32), (_log(n_c) - np.log(n_c.sum())).astype(np.float32)
+
+
+def margins(matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the sums of all rows, (V,), and columns, (C,); exact below 2^53, and quicker than in integers."""
     n_v, n_c = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])
     for rows, _ in _parts(matrix):

@@ -11,6 +11,10 @@ class ForestError(InputError):
     """A list of parents or a branching that does not describe a forest."""
 
 
+class ClusterError(RuntimeError):
+    """A cluster that failed while it worked: not the input's fault. The command line exits with code 1."""
+
+
 class MissingExtraError(ImportError):
     """An optional package is needed and absent; the message names the extra that brings it."""
 

@@ -1,22 +1,42 @@
-"""Who does the work: blocks are mapped in order over threads. The result never depends on how many there are."""
+"""Who does the work: threads of this process, or a Dask cluster. The result never depends on who, or how many.
+
+This is the only file that imports Dask, and it knows nothing of what is computed.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qsl
 
 import numpy as np  # noqa: F401 loads the BLAS that is limited here
 
-from wordforest.errors import InputError
+from wordforest.errors import ClusterError, InputError, MissingExtraError
 
 T = TypeVar("T")
 R = TypeVar("R")
+Handle = Any  # of a value on the cluster: a future of Dask
+
+_ATTEMPTS = 10  # at a piece of work whose input went away with a worker
+_PATIENCE = 10  # seconds for a scheduler to answer
+# Parts stay where they are, nobody looks at every thread a hundred times a second, and workers do not give memory back
+# at every turn, only to ask for it again (which took as long as all else).
+_CALM: dict[str, Any] = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
+}
+_TASKS_PER_WORKER = 2  # so that one that is quicker, or new, can take more
 
 _MOST_WORKERS = 16  # for each core, and cores that are taken for granted: more threads than that only take memory
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
@@ -25,7 +45,10 @@ _CGROUP = Path("/sys/fs/cgroup/memory.max")
 class Executor(Protocol):
     """Maps a function over blocks and yields the results in the order of the blocks."""
 
-    n_workers: int
+    @property
+    def n_workers(self) -> int:
+        """How many work at the same time."""
+        ...
 
     def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         """Yield ``function(block)`` for every block, order kept."""
@@ -111,3 +134,262 @@ def available_memory() -> int:
 def available_cores() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Sized:
+    """Tells Dask how large it is, so that it is left where it is rather than moved, and counted in full."""
+
+    def __sizeof__(self) -> int:
+        return sum(map(_size, vars(self).values()))
+
+
+def _size(value: Any) -> int:
+    if hasattr(value, "indptr"):
+        return int(value.data.nbytes + value.indices.nbytes + value.indptr.nbytes)
+    if isinstance(value, list | tuple) and value:
+        return len(value) * _size(value[0])
+    return int(getattr(value, "nbytes", 0)) or sys.getsizeof(value)
+
+
+class Cluster:
+    """Processes of a Dask cluster, given by a client of it; ``threads`` work on each task.
+
+    Tasks are pure functions, so Dask may run one again when a worker dies. What it cannot make again is what was put
+    there from here; ``attempt`` then repeats the piece of work that needed it.
+    """
+
+    def __init__(self, client: Any, *, threads: int = 1) -> None:
+        self.client, self.threads = client, threads
+        self._closing: list[Any] = []
+        self._homes: dict[Any, str | None] = {}  # workers to which results were spread
+
+    @classmethod
+    def connect(cls, where: str, *, threads: int = 1) -> Cluster:
+        """Return the cluster at an address, as in tcp://host:8786, or start one of N processes here: local:N.
+
+        What follows a ? are options of Dask's ``Security``: ``tls://host:8786?tls_ca_file=ca.pem&tls_client_cert=..``.
+        """
+        try:
+            import distributed
+        except ImportError:
+            raise MissingExtraError("a cluster", "cluster") from None
+        if where.startswith("local:"):
+            return cls._start(where.removeprefix("local:"), threads)
+        address, _, options = where.partition("?")
+        try:
+            security = {"security": distributed.Security(**dict(parse_qsl(options)))} if options else {}
+            client = distributed.Client(address, set_as_default=False, **security)
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"--cluster {where}: no scheduler of Dask can be reached there ({error}). Start one by dask scheduler, "
+                "or use local:N."
+            ) from error
+        cluster = cls(client, threads=threads)
+        cluster._closing = [client]
+        return cluster
+
+    @classmethod
+    def _start(cls, number: str, threads: int) -> Cluster:
+        import dask
+        import distributed
+
+        if not number.isdecimal() or int(number) < 1:
+            raise InputError(f"--cluster local:{number}: expected a number of processes, as in local:4.")
+        with dask.config.set(_CALM):
+            local = distributed.LocalCluster(
+                n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+                silence_logs=50,
+            )  # fmt: skip
+        client = distributed.Client(local, set_as_default=False, direct_to_workers=True)
+        cluster = cls(client, threads=threads)
+        cluster._closing = [client, local]
+        return cluster
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the cluster; end it if it was started here. A client that was handed in stays open."""
+        for part in self._closing:
+            part.close()
+        self._closing = []
+
+    @property
+    def dashboard(self) -> str:
+        """Address of Dask's page about this cluster."""
+        return str(self.client.dashboard_link)
+
+    @property
+    def n_workers(self) -> int:
+        """Processes there now, at least one; more may come and some may go."""
+        return max(1, len(self._asked(self.client.nthreads)))
+
+    def wait(self, on_wait: Callable[[str], None]) -> None:
+        """Wait until there is a worker; say so if there is none yet."""
+        if not self._asked(self.client.nthreads):
+            on_wait("waiting for the first worker of the cluster")
+            self._asked(lambda: self.client.wait_for_workers(1))
+
+    @property
+    def n_parts(self) -> int:
+        """Into how many parts to cut what the workers hold."""
+        return _TASKS_PER_WORKER * self.n_workers
+
+    def least_memory(self) -> int | None:
+        """Return the bytes that the smallest worker may use, None where no limit is set."""
+        workers = self._asked(lambda: self.client.scheduler_info(n_workers=-1))["workers"].values()
+        return min((int(worker["memory_limit"]) for worker in workers if worker.get("memory_limit")), default=None)
+
+    def differences(self) -> list[str]:
+        """Say where workers differ from this process in what bits depend on: versions, and the kernels of BLAS."""
+        here, there = _kind(), self._asked(lambda: self.client.run(_kind))
+        return [
+            f"worker {address} has {name} {found.get(name)}, here it is {own}: the bits may differ."
+            for address, found in there.items()
+            for name, own in here.items()
+            if found.get(name) != own
+        ]
+
+    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+        """Yield ``function(block)`` in the order of the blocks, a few ahead; blocks travel with their task."""
+        waiting: deque[Handle] = deque()
+        for block in blocks:
+            waiting.append(self.submit(function, block))
+            if len(waiting) > 2 * self.n_parts:
+                yield self.get(waiting.popleft())
+        while waiting:
+            yield self.get(waiting.popleft())
+
+    def put(self, values: list[Any]) -> list[Handle]:
+        """Put values into the memory of workers, from which others fetch them. They are gone if these all die."""
+        handles: list[Handle] = self._asked(lambda: self.client.scatter(values, hash=False))
+        return handles
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, near: Handle = None) -> Handle:
+        """Have a pure function run on a worker; handles among the arguments become their values.
+
+        ``near`` is a handle that came from ``spread``: the task goes to where that was sent, while that worker lives.
+        Without it Dask may rather copy a large part to a worker that is free.
+        """
+        home = self._homes.get(near.key) if near is not None else None
+        return self._submit(function, arguments, home)
+
+    def spread(self, function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Handle]:
+        """Have a function run for each of some arguments, evenly spread over the workers, where results then stay."""
+        workers, n = sorted(self._asked(self.client.nthreads)) or [None], len(arguments)
+        homes = [workers[i % len(workers)] for i in range(n)]
+        handles = [self._submit(function, own, home) for own, home in zip(arguments, homes, strict=True)]
+        self._homes |= {handle.key: home for handle, home in zip(handles, homes, strict=True)}
+        return handles
+
+    def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], home: str | None) -> Handle:
+        where = {"workers": home, "allow_other_workers": True} if home else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what travels with a task is large where X is held here
+            return self.client.submit(function, *arguments, pure=False, **where)
+
+    def get(self, handle: Handle) -> Any:
+        """Return a value from the cluster; asked for again if the worker that has it dies meanwhile."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._asked(handle.result)
+            except _LostError:
+                if handle.cancelled():
+                    raise
+        return self._asked(handle.result)
+
+    def each(self, handles: list[Handle]) -> Iterator[tuple[int, Any]]:
+        """Yield number and value of every handle as they are done; each is let go before the next."""
+        from distributed import as_completed
+
+        number = {handle.key: i for i, handle in enumerate(handles)}
+        done = as_completed(handles, loop=self.client.loop)
+        for _ in range(len(handles)):
+            handle = self._asked(lambda: next(done))
+            yield number[handle.key], self.get(handle)
+
+    def collect(self, handles: list[Handle], on_done: Callable[[int], object] = lambda _: None) -> list[Any]:
+        """Return the values of all handles at once; ``on_done`` hears the number of each as it is done."""
+        from distributed import as_completed
+
+        number = {handle.key: i for i, handle in enumerate(handles)}
+        done = as_completed(handles, loop=self.client.loop)
+        for _ in handles:
+            on_done(number[self._asked(lambda: next(done)).key])
+        values: list[Any] = self._asked(lambda: self.client.gather(handles))
+        return values
+
+    def stream(self, start: Callable[[T], Handle], items: Iterable[T]) -> Iterator[tuple[T, Any]]:
+        """Start a task for every item, a few at a time, and yield items and values as they are done."""
+        from distributed import as_completed
+
+        left, begun = iter(items), dict[Any, T]()
+        done = as_completed(loop=self.client.loop)
+        for item in islice(left, self.n_parts):
+            done.add(handle := start(item))
+            begun[handle.key] = item
+        while begun:
+            handle = self._asked(lambda: next(done))
+            yield begun.pop(handle.key), self.get(handle)
+            for item in islice(left, 1):
+                done.add(handle := start(item))
+                begun[handle.key] = item
+
+    def attempt(self, work: Callable[[], R]) -> R:
+        """Do a piece of work, again and again as long as what it put on the cluster is lost to dead workers."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return work()
+            except _LostError as error:
+                reason = str(error)
+        raise ClusterError(
+            f"workers were lost {_ATTEMPTS} times during one step ({reason}). Look into their logs; then go on with "
+            "--resume."
+        )
+
+    def _asked(self, question: Callable[[], R]) -> R:
+        """Ask the cluster; say what its errors mean to the one who runs it."""
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+        from distributed.comm.core import CommClosedError
+
+        try:
+            return question()
+        except KilledWorker as error:
+            raise ClusterError(
+                f"the workers died one after the other at the same task ({error.task}), the last at "
+                f"{error.last_worker.address}. Most often such a task needs more memory than a worker has: give "
+                "workers more, or more workers. docs/cluster.md says how much is needed. Then go on with --resume."
+            ) from error
+        except (CancelledError, CommClosedError, TimeoutError, ConnectionError) as error:
+            if self._alive():
+                raise _LostError(f"workers died, and what a task needed with them ({error}). Run it again.") from error
+            raise ClusterError(
+                f"the scheduler of Dask at {self.client.scheduler.address} does not answer any more. Start it and its "
+                "workers again, and go on with --resume."
+            ) from error
+
+    def _alive(self) -> bool:
+        """Whether the scheduler still answers."""
+        try:
+            self.client.sync(self.client.scheduler.identity, callback_timeout=_PATIENCE)
+        except Exception:  # of whatever kind: it does not answer
+            return False
+        return bool(self.client.status == "running")
+
+
+def _kind() -> dict[str, str]:
+    """Return what the bits of a result depend on beside the input."""
+    kernels = sorted({library.get("architecture") or "" for library in _blas().info()})
+    return {
+        "BLAS for": ", ".join(kernels),
+        **{name: version(name) for name in ("numpy", "scipy", "numba", "wordforest")},
+    }
+
+
+class _LostError(ClusterError):
+    """What a task needed went away with the workers that had it."""

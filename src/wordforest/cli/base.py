@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, ParamSpec
 import typer
 
 from wordforest import __version__
-from wordforest.errors import InputError, MissingExtraError
+from wordforest.errors import ClusterError, InputError, MissingExtraError
 from wordforest.interrupts import Terminated
 
 P = ParamSpec("P")
@@ -56,6 +56,13 @@ Memory = Annotated[
     str | None,
     typer.Option(help="Memory to stay within, as in 8G or 500M; what is larger goes to files. Default: 3/4 of all."),
 ]
+ClusterOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="ADDRESS",
+        help="Dask scheduler, as in tcp://host:8786 or local:4; --workers are then the threads of each process.",
+    ),
+]  # fmt: skip
 Force = Annotated[bool, typer.Option("--force", help="Replace what --out holds.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the traceback of an error.")]
@@ -92,6 +99,8 @@ def explain(error: BaseException) -> tuple[str, int]:
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", []))
     if isinstance(error, InputError | MissingExtraError):
         return f"error: {error}", 2
+    if isinstance(error, ClusterError):
+        return f"error: {error}", 1
     if isinstance(error, KeyboardInterrupt):
         came, code = ("terminated", 143) if isinstance(error, Terminated) else ("interrupted", 130)
         return f"{came}. Nothing was left half written.{notes or ' Run the command again.'}", code

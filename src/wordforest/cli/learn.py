@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from wordforest.cli.base import (
+    ClusterOpt,
     CorpusArg,
     DynamicWindow,
     ErrorsOpt,
@@ -157,6 +158,7 @@ def train(
         typer.Option(help="online, cuda: of the dense products; the last pass is float32."),
     ] = "float32",
     workers: Workers = None,
+    cluster: ClusterOpt = None,
     memory: Memory = None,
     seed: Seed = 0,
     resume: Annotated[
@@ -179,7 +181,7 @@ def train(
     with reporter(quiet, json) as report:
         experiment.train(
             corpus, out=out, force=force, resume=resume, workers=workers, memory=as_bytes(memory), report=report,
-            preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
+            cluster=cluster, preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
             min_count=min_count, max_vocab=max_vocab, keep_words=_listed(keep_words), max_contexts=max_contexts,
             subsample_seed=subsample_seed, tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors,
             smoothing=smoothing, shift=shift, epochs=epochs, dtype=dtype, device=device, seed=seed,
@@ -207,6 +209,7 @@ def count(
     numbers: Numbers = True,
     errors: ErrorsOpt = "strict",
     workers: Workers = None,
+    cluster: ClusterOpt = None,
     extendable: Annotated[
         bool, typer.Option("--extendable", help="Keep the counts of rare words, too, so that text can be added later.")
     ] = False,
@@ -235,10 +238,12 @@ def count(
         common: dict[str, Any] = {
             "force": force, "resume": resume, "workers": workers, "memory": as_bytes(memory), "report": report,
         }  # fmt: skip
-        if extendable or add:
-            experiment.count_extendable(corpus, out, add=add, **common, **settings)
-        else:
-            experiment.count_corpus(corpus, out, **common, **settings)
+        if not (extendable or add):
+            experiment.count_corpus(corpus, out, cluster=cluster, **common, **settings)
+            return
+        if cluster:
+            raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
+        experiment.count_extendable(corpus, out, add=add, **common, **settings)
 
 
 @app.command()

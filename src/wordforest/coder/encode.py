@@ -17,9 +17,10 @@ from wordforest.coder.certificate import duality_gaps
 from wordforest.coder.kernels import Precision, namespace
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
+from wordforest.coder.shards import row_sizes, shard_rows
 from wordforest.devices import by_halves, memory_told
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, check_room, one_blas_thread
+from wordforest.execution import Cluster, Executor, Threads, check_room, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -258,6 +259,10 @@ def encode(
     X = as_rows(X)
     V, M = X.shape[0], D.shape[1]
     check_room(f"codes of {M:,} numbers for {V:,} rows", float(X.dtype.itemsize) * M * V + 24.0 * M * M)
+    if isinstance(executor, Cluster) and V:
+        from wordforest.coder.sharded import encode_held, how_to_code
+
+        return encode_held(X, how_to_code(D, penalty, executor, solver=solver, tol=tol, max_iter=max_iter), executor)
     squares = finite_squares(X)
     on_host = isinstance(squares, np.ndarray)
     D = D if on_host else kernels.placed(D, squares).to(X.dtype)
@@ -273,15 +278,27 @@ def encode(
             return codes.n_iter, codes.converged, codes.gap
 
         rows = kernels.placed(np.arange(V), squares)
-        blocks = split_blocks(rows, M, BLOCK_VALUES if on_host else DEVICE_VALUES)
+        shards = shard_rows(row_sizes(X), M) if on_host else [(0, V)]
+        size = BLOCK_VALUES if on_host else DEVICE_VALUES
+        blocks = [block for shard in shards for block in split_blocks(rows[slice(*shard)], M, size)]
         executor = (executor or Threads()) if on_host else Threads(1)
-        parts = list(executor.map(code, blocks))
+        return joined(A, list(executor.map(code, blocks)))
+
+
+def joined(A: Array, parts: list[tuple[int, bool, float]]) -> Codes:
+    """Return codes with the iterations, exactness and gap of all blocks, after checking that they are finite."""
     if not parts:
         return Codes(A, 0, True, 0.0)
     n_iter, converged, gaps = zip(*parts, strict=True)
     if not np.isfinite(gaps).all():
         raise InputError("the codes are not finite: the values of X are too large. Scale the data, or use float64.")
     return Codes(A, max(n_iter), all(converged), max(gaps))
+
+
+def check_learning_fits(n_words: int, n_contexts: int, n_components: int) -> None:
+    """Refuse sizes whose codes, dictionary and statistics do not fit into the memory of this machine."""
+    V, C, M = n_words, n_contexts, n_components
+    check_room(f"a dictionary of {M:,} atoms for {V:,} words and {C:,} contexts", 4.0 * M * (V + 3 * C) + 24.0 * M * M)
 
 
 def finite_squares(X: Any) -> Array:
@@ -297,7 +314,7 @@ def finite_squares(X: Any) -> Array:
 
 def as_rows(X: Any) -> Any:
     """Return X as the kernels want it: floats, dense, or CSR with sorted columns and no position stored twice."""
-    if isinstance(X, kernels.OnDevice) or namespace_is_torch(X):
+    if hasattr(X, "squares") or namespace_is_torch(X):  # rows on a device or a cluster
         return X
     if hasattr(X, "tocsr"):
         X = X.tocsr()

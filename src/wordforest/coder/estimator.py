@@ -15,13 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.encode import as_rows, encode
+from wordforest.coder.encode import as_rows, check_learning_fits, encode
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import DeviceRows, Precision, check_device, check_precision, on_host
 from wordforest.coder.kernels.stream import place_rows
 from wordforest.coder.losses import Loss
 from wordforest.coder.objective import objective, row_squares
-from wordforest.coder.online import Learned, OnlineSettings, check_learning_fits, learn_online
+from wordforest.coder.online import Learned, OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, NoPenalty, depth_weights
 from wordforest.coder.shape import in_order
 from wordforest.coder.spectral import SpectralStart

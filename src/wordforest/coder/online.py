@@ -6,14 +6,16 @@ step lowers one and the same objective: that of all words. Passes go on until th
 pass lower it by less than a given share. A last pass codes all words to the end, with a certificate.
 
 Which words, which order, which blocks: decided here from one seed. Blocks do not depend on the number of workers, each
-is computed by one thread, and sums run in block order, so neither do the bits of the result.
+is computed by one thread, and sums run in the order of blocks and shards (``shards.py``), so neither do the bits of the
+result. On a cluster each worker runs the methods below over its shards (``sharded.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from wordforest.coder.encode import (
     Solver,
     admm,
     as_rows,
+    check_learning_fits,
     finite_squares,
     namespace_is_torch,
     solve_exactly,
@@ -35,14 +38,13 @@ from wordforest.coder.encode import (
 from wordforest.coder.kernels import Precision
 from wordforest.coder.kernels.counter import random_columns
 from wordforest.coder.penalties import Penalty
+from wordforest.coder.shards import Range, context_ranges, row_sizes, shard_rows, split_rows
 from wordforest.devices import by_halves, memory_told
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, check_room, one_blas_thread
+from wordforest.execution import Cluster, Executor, Threads, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
-_CONTEXT_RANGES = 16
-_SAMPLE = 61  # every so many entries tell how full the contexts are
 _MORE = 6  # times the iterations for words that a few iterations did not help
 _RISE = 1e-5  # share by which float32 sums may let the logged objective rise
 _NOISE = 1e-7  # share of |X|^2 that is rounding where the fit is perfect
@@ -140,10 +142,17 @@ def learn_online(
     X = as_rows(X)
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
-    check_learning_fits(X.shape[0], X.shape[1], n_components if start is None else start.shape[1])
+    codes_here = 1 if getattr(X, "storage", None) else X.shape[0]  # else they lie in files
+    check_learning_fits(codes_here, X.shape[1], n_components if start is None else start.shape[1])
     if isinstance(X, kernels.OnDevice) or namespace_is_torch(X):
         executor = Threads(1)  # the device has threads enough
-    learner = _Learner(X, penalty, settings, weights, executor or Threads())
+    learner: _Learner
+    if isinstance(executor, Cluster):
+        from wordforest.coder.sharded import cluster_learner
+
+        learner = cluster_learner(X, penalty, settings, weights, executor, n_components)
+    else:
+        learner = _Learner(X, penalty, settings, weights, executor or Threads())
     with one_blas_thread(), memory_told(f"{n_components} components", "Use fewer, or the device cpu."):
         learner.begin(start, n_components) if resume is None else learner.go_on(resume)
         for step in learner.steps():
@@ -151,12 +160,6 @@ def learn_online(
                 on_step(step, learner.state)
     state = learner.state
     return Learned(state.D, state.A, learner.gap, learner.converged, state.history, learner.revived, learner.notices)
-
-
-def check_learning_fits(n_words: int, n_contexts: int, n_components: int) -> None:
-    """Refuse sizes whose codes, dictionary and statistics do not fit into the memory of this machine."""
-    V, C, M = n_words, n_contexts, n_components
-    check_room(f"a dictionary of {M:,} atoms for {V:,} words and {C:,} contexts", 4.0 * M * (V + 3 * C) + 24.0 * M * M)
 
 
 def _together(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -248,9 +251,7 @@ class _Learner:
         rows = kernels.placed(rows, self.squares)
         change = self._code(rows)
         before = self._loss()
-        list(self.executor.map(
-            lambda contexts: kernels.add_times_codes(self.X, rows, change, contexts, state.XA), self.ranges
-        ))  # fmt: skip
+        self._add_statistics(rows, change)
         dead = self.uses == 0
         state.AA[dead], state.AA[:, dead], state.XA[:, dead] = 0, 0, 0  # what rounding has left there
         update = update_nonnegative_dictionary if self.settings.nonnegative else update_dictionary
@@ -260,15 +261,33 @@ class _Learner:
 
     def _code(self, rows: Array) -> Array:
         """Give words better codes under the current dictionary; return the weighted change, (len(rows), M)."""
-        state = self.state
-        blocks = self._blocks(rows)
-        changes = kernels.zeros((len(rows), state.A.shape[1]), state.A)
-        for i, (change, AA, cross, uses) in enumerate(self.executor.map(self._code_block, blocks)):
-            changes[i :: len(blocks)] = change  # blocks were dealt out like this
-            state.AA += AA
-            self.cross += cross
-            self.uses += uses
+        changes = kernels.zeros((len(rows), self.state.A.shape[1]), self.state.A)
+        for AA, cross, uses in self._code_shards(rows, changes):
+            self._add_sums(AA, cross, uses)
         return changes
+
+    def _code_shards(self, rows: Array, changes: Array) -> Iterator[tuple[Array, float, Array]]:
+        """Give words better codes and write the changes; yield the changes of AA, <XA, D> and uses of each shard."""
+        parts = split_rows(rows, self.shards)
+        blocks = [self._blocks(rows[part]) for part in parts]
+        coded = self.executor.map(self._code_block, (block for own in blocks for block in own))
+        for part, own in zip(parts, blocks, strict=True):
+            AA, cross, uses = self.state.AA * 0, 0.0, self.uses * 0
+            for i, found in enumerate(islice(coded, len(own))):
+                changes[part][i :: len(own)] = found[0]  # blocks were dealt out like this
+                AA, cross, uses = AA + found[1], cross + found[2], uses + found[3]
+            yield AA, cross, uses
+
+    def _add_sums(self, AA: Array, cross: float, uses: Array) -> None:
+        self.state.AA += AA
+        self.cross += cross
+        self.uses += uses
+
+    def _add_statistics(self, rows: Array, change: Array) -> None:
+        """Add ``X[rows].T @ change`` to XA, by ranges of contexts."""
+        list(self.executor.map(
+            lambda contexts: kernels.add_times_codes(self.X, rows, change, contexts, self.state.XA), self.ranges
+        ))  # fmt: skip
 
     @by_halves(_together)
     def _code_block(self, rows: Array) -> tuple[Array, Array, float, Array]:
@@ -298,12 +317,18 @@ class _Learner:
         M = self.state.A.shape[1]
         return split_blocks(rows, M) if self.on_host else split_blocks(rows, M, DEVICE_VALUES)
 
+    @cached_property
+    def shards(self) -> list[Range]:
+        """Ranges of rows whose sums are made apart; a device has one."""
+        M = self.state.D.shape[1]
+        return shard_rows(row_sizes(self.X), M) if self.on_host else [(0, self.n_words)]
+
     def _solve(self, XD: Array, start: Array | None, max_iter: int) -> Array:
         codes = self.settings.solver(XD, self.gram, self.penalty, start=start, tol=0.0, max_iter=max_iter)
         return codes.A
 
-    def _finish(self, epoch: int) -> Step:
-        """Code all words to the end."""
+    def _code_exactly(self) -> Iterator[tuple[float, float, bool]]:
+        """Code all words to the end; yield the loss, the worst gap and whether all is exact for each block."""
         state = self.state
 
         @by_halves(lambda left, right: (left[0] + right[0], max(left[1], right[1]), left[2] and right[2]))
@@ -318,12 +343,17 @@ class _Learner:
             state.A[rows], self.penalties[rows] = codes.A, penalties
             return float(self._weighted(loss, rows).sum()), codes.gap, codes.converged
 
-        blocks = self._blocks(kernels.placed(np.arange(self.n_words), self.squares))
-        losses, gaps, exact = zip(*self.executor.map(solve, blocks), strict=True)
+        rows = kernels.placed(np.arange(self.n_words), self.squares)
+        shards = (rows[slice(*shard)] for shard in self.shards)
+        yield from self.executor.map(solve, (block for shard in shards for block in self._blocks(shard)))
+
+    def _finish(self, epoch: int) -> Step:
+        """Code all words to the end, and say what a person should know."""
+        losses, gaps, exact = zip(*self._code_exactly(), strict=True)
         self.gap = max(gaps)
         if not all(exact):
             self.notices.append(f"some codes are not exact yet: the worst relative duality gap is {self.gap:.1e}.")
-        if not state.A.any():
+        if not self._n_nonzeros():
             self.notices.append(
                 f"all codes are zero: lam = {self.penalty.lam:g} is too large for these data. Lower it."
             )
@@ -393,6 +423,9 @@ class _Learner:
         weights = self.weights[rows]
         return values * (weights if values.ndim == 1 else weights[:, None])
 
+    def _n_nonzeros(self) -> int:
+        return int(kernels.uses(self.state.A).sum())
+
     def _record(self, epoch: int, batch: int, n_words: int, loss: float, gain: float) -> Step:
         state = self.state
         objective = loss + float(self._weighted(self.penalties).sum())
@@ -404,7 +437,7 @@ class _Learner:
         if objective > before * (1 + _RISE) + _NOISE * self.energy and not self.notices:
             self.notices.append(f"the objective rose from {before:.8g} to {objective:.8g}. Try float64.")
         seen = n_words + (state.history[-1].words_seen if state.history else 0)
-        nonzeros = float(kernels.uses(state.A).sum()) / (self.n_words * state.A.shape[1])
+        nonzeros = self._n_nonzeros() / (self.n_words * state.A.shape[1])
         step = Step(epoch, batch, seen, objective, gain, nonzeros)
         state.history.append(step)
         return step
@@ -413,12 +446,3 @@ class _Learner:
 def random_atoms(n_contexts: int, n_components: int, seed: int, *, nonnegative: bool = False) -> Array:
     """Return D (C, M) with random directions of length one as columns, float32."""
     return random_columns((n_contexts, n_components), seed, nonnegative=nonnegative)
-
-
-def context_ranges(X: Any) -> list[tuple[int, int]]:
-    """Cut the contexts into ranges with about equally many entries, so that workers share no row of XA."""
-    C = X.shape[1]
-    used = np.bincount(X.indices[::_SAMPLE], minlength=C) if hasattr(X, "indptr") else np.ones(C)
-    shares = np.linspace(0, used.sum(), _CONTEXT_RANGES + 1)[1:-1]
-    borders = np.unique([0, *np.searchsorted(np.cumsum(used), shares), C]).tolist()
-    return list(pairwise(borders))

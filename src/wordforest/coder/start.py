@@ -15,8 +15,9 @@ from wordforest.coder import clusters, kernels
 from wordforest.coder.encode import as_rows
 from wordforest.coder.forest import Forest
 from wordforest.coder.objective import row_squares
-from wordforest.coder.online import OnlineSettings, context_ranges, learn_online, random_atoms
+from wordforest.coder.online import OnlineSettings, learn_online, random_atoms
 from wordforest.coder.penalties import NoPenalty
+from wordforest.coder.shards import context_ranges
 from wordforest.errors import InputError
 from wordforest.execution import Executor, Threads
 
@@ -161,6 +162,9 @@ def _means(X: Any, members: list[Array], squares: Array, executor: Executor) -> 
     for node, own in enumerate(members):
         shares[np.searchsorted(rows, own), node] = 1 / (np.sqrt(squares[own]) * max(1, len(own)))
     D = np.zeros((X.shape[1], len(members)), dtype=X.dtype)
+    if hasattr(X, "add_statistics"):  # on a cluster
+        X.add_statistics(rows, shares, D)
+        return D
     list(executor.map(lambda part: kernels.add_times_codes(X, rows, shares, part, D), context_ranges(X)))
     return D
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.descent import descend, descend_together, in_unit_balls
-from wordforest.coder.encode import as_rows, finite_squares, split_blocks
+from wordforest.coder.encode import as_rows, check_learning_fits, finite_squares, split_blocks
 from wordforest.coder.kernels.forms import Factor, Quadratic
 from wordforest.coder.losses import Loss, gram, slices, weighted_loss
-from wordforest.coder.online import Learned, Step, check_learning_fits, random_atoms
+from wordforest.coder.online import Learned, Step, random_atoms
 from wordforest.coder.pairs import Pairs
 from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.sides import sides_of

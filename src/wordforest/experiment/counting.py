@@ -17,7 +17,7 @@ from wordforest import store
 from wordforest.association import Allocate, pmi, sppmi
 from wordforest.counts import Counts, Tally, count, tally_corpus
 from wordforest.errors import InputError
-from wordforest.execution import Threads
+from wordforest.execution import Cluster, Threads
 from wordforest.experiment.output import output, replace
 from wordforest.place import Place, three_quarters
 from wordforest.progress import Event, Report, Reporter
@@ -44,6 +44,7 @@ def count_corpus(
     resume: bool = False,
     workers: int | None = None,
     memory: int | None = None,
+    cluster: str | Cluster | None = None,
     report: Reporter | None = None,
     **settings: Any,
 ) -> Counts:
@@ -52,10 +53,18 @@ def count_corpus(
     ``memory`` is a ceiling in bytes for counting, three quarters of the machine's if left out; what goes beyond lies in
     files in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
     ``resume`` goes on with counting that was broken off in ``out``, to the same bits as if it had not been.
+    ``cluster`` is the address of a Dask scheduler, ``local:N``, or a ``Cluster``; its workers read the text.
     """
     report = report or Reporter()
     check_known(settings, [*CountSettings.__dataclass_fields__])
     count_settings = CountSettings(**settings)
+    if cluster is not None:
+        from wordforest.experiment.cluster_counting import count_corpus_on_cluster
+
+        return count_corpus_on_cluster(
+            names_of(corpus), count_settings, cluster, Path(out), force=force, resume=resume, workers=workers,
+            report=report,
+        )  # fmt: skip
     executor, names = threads(workers), names_of(corpus)
     if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
         counts, config = load_counts(Path(out), mapped=True)

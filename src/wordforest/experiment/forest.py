@@ -17,35 +17,31 @@ from scipy import sparse
 from wordforest import store
 from wordforest.association import Allocate
 from wordforest.coder import kernels
+from wordforest.coder.encode import check_learning_fits
 from wordforest.coder.entries import EntryState, OnPass, learn_from_entries
 from wordforest.coder.entries_device import learn_from_entries_on
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels.stream import place_rows
-from wordforest.coder.online import (
-    Learned,
-    OnlineSettings,
-    OnStep,
-    State,
-    Step,
-    check_learning_fits,
-    learn_online,
-)
+from wordforest.coder.online import Learned, OnlineSettings, OnStep, State, Step, learn_online
 from wordforest.coder.penalties import with_lam
 from wordforest.coder.shape import in_order
 from wordforest.coder.spectral import SpectralStart
 from wordforest.coder.tune import lam_for_training
 from wordforest.coder.weighted import WeightedState
 from wordforest.counts import Counts
-from wordforest.execution import Threads
+from wordforest.errors import InputError
+from wordforest.execution import Cluster, Threads
+from wordforest.experiment.cluster_counting import counts_for_run
+from wordforest.experiment.clustered import codes_in_file, counted, refuse_on_cluster, rows_on_cluster, workers_of
 from wordforest.experiment.counting import Corpus, associate, names_of, threads, versions
-from wordforest.experiment.output import as_codes, learning, output, replace, starting, unit_rows
-from wordforest.experiment.reuse import counts_of
+from wordforest.experiment.output import as_codes, learning, output, replace, starting
+from wordforest.experiment.reuse import counts_of, given_counts
 from wordforest.experiment.weighted import learn_with_weights, pair_weights
 from wordforest.interrupts import step_by_step
 from wordforest.place import three_quarters
 from wordforest.progress import Event, Reporter
 from wordforest.resume import Checkpoint, check_complete, history_row
-from wordforest.settings import TrainSettings, split_settings
+from wordforest.settings import CountSettings, TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary
 
@@ -58,6 +54,7 @@ def train(
     resume: bool = False,
     workers: int | None = None,
     memory: int | None = None,
+    cluster: str | Cluster | None = None,
     report: Reporter | None = None,
     **settings: Any,
 ) -> Run:
@@ -67,21 +64,23 @@ def train(
     Counts of text stay in ``out/counts``, where further runs into ``out`` or beside it find them. ``resume`` goes on
     with a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a ceiling in bytes for
     counting, three quarters of what the machine has if left out; where the entries of the learner entries would take
-    more than half of it, they lie in unnamed files in ``out``.
+    more than half of it, they lie in unnamed files in ``out``. ``cluster`` is the address of a Dask scheduler,
+    ``local:N``, or a ``Cluster``; the result has the same bits.
     """
     report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
+    if cluster is not None:
+        return _train_on_cluster(
+            names_of(corpus), count_settings, train_settings, cluster, out, force=force, resume=resume,
+            workers=workers, report=report,
+        )  # fmt: skip
     kernels.check_device(train_settings.device)
     if train_settings.learner == "online":
         check_learning_fits(1, 1, len(train_settings.forest))  # before hours of counting
     executor = threads(workers)
     names = names_of(corpus)
-    if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
-        run = store.load_run(Path(out))
-        check_complete(Path(out), json.loads(json.dumps(asdict(train_settings))), run.config)
-        store.remove_checkpoint(Path(out))
-        report.say(f"{out} is complete already")
-        return run
+    if resume and out is not None and (done := _complete(out, train_settings, report)):
+        return done
     with output(out, force or resume, fresh=not resume) as folder:
         begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
         checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
@@ -100,6 +99,48 @@ def train(
             store.save_run(folder, run)
             checkpoint.remove()
             report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
+    return run
+
+
+def _train_on_cluster(
+    names: list[str], count_settings: CountSettings, settings: TrainSettings, cluster: str | Cluster,
+    out: str | Path | None, *, force: bool, resume: bool, workers: int | None, report: Reporter,
+) -> Run:  # fmt: skip
+    """Learn as ``train`` does, with X in the memory of workers. Counts and codes are on storage that they all see."""
+    refuse_on_cluster(settings)
+    if out is None:
+        raise InputError("learning on a cluster needs a folder that all workers see. Give --out, or out=.")
+    check_learning_fits(1, 1, len(settings.forest))
+    if resume and (done := _complete(out, settings, report)):
+        return done
+    with workers_of(cluster, workers, report) as executor, output(out, force or resume, fresh=not resume) as folder:
+        assert folder  # noqa: S101 out was given
+        assert isinstance(executor, Cluster)  # noqa: S101 and so was the cluster
+        begun = {"corpus": names, **asdict(count_settings), **asdict(settings)}
+        checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
+        source = counts_for_run(names, count_settings, executor, folder, report, resume=resume)
+        vocabulary, count_config = counted(source)
+        count_config |= {} if given_counts(names, folder) else {"corpus": names}
+        X = rows_on_cluster(source, settings, executor, folder, report)
+        learn = partial(_online, counts=vocabulary.counts, executor=executor)
+        codes = store.checkpoint_folder(folder) / "codes.safetensors"
+        run = _learn(X, vocabulary, settings, count_config, learn, report, checkpoint, partial(codes_in_file, codes))
+        replace(folder, force or resume)
+        store.save_run(folder, run, codes)
+        checkpoint.remove()
+        report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
+    return run
+
+
+def _complete(out: str | Path, settings: TrainSettings, report: Reporter) -> Run | None:
+    """Return the run of a folder, if nothing is left to do there."""
+    folder = Path(out)
+    if not store.is_run_folder(folder) or store.has_checkpoint(folder):
+        return None
+    run = store.load_run(folder)
+    check_complete(folder, json.loads(json.dumps(asdict(settings))), run.config)
+    store.remove_checkpoint(folder)
+    report.say(f"{out} is complete already")
     return run
 
 
@@ -128,16 +169,18 @@ def _state_of(settings: TrainSettings) -> type[State] | type[EntryState] | type[
 
 
 def _learn(
-    X: sparse.csr_array,
+    X: Any,
     vocabulary: Vocabulary,
     settings: TrainSettings,
     count_config: dict[str, Any],
     learn: Callable[..., tuple[Learned, Forest, dict[str, Any]]],
     report: Reporter,
     checkpoint: Checkpoint,
+    as_sparse: Callable[..., sparse.csr_array] = as_codes,
 ) -> Run:
     report(Event("learn", 0, None, "words"))
-    X.data = X.data.astype(settings.dtype, copy=False)
+    if isinstance(X, sparse.csr_array):
+        X.data = X.data.astype(settings.dtype, copy=False)
     begun, history = checkpoint.learning(_state_of(settings), str(count_config.get("fingerprint", "")))
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
@@ -151,12 +194,13 @@ def _learn(
         learned, forest, found = learn(X, settings, begun, report, on_step)
     for notice in learned.notices:
         report.say(f"warning: {notice}")
-    return _as_run(vocabulary, learned, forest, {**count_config, **asdict(settings), **found}, history)
+    codes = as_sparse(learned.A, unit=settings.unit)
+    return _as_run(vocabulary, (codes, learned.D), forest, {**count_config, **asdict(settings), **found}, history)
 
 
 def _online(
-    X: sparse.csr_array, settings: TrainSettings, begun: Any, report: Reporter, on_step: OnStep,
-    *, executor: Threads, counts: Any,
+    X: Any, settings: TrainSettings, begun: Any, report: Reporter, on_step: OnStep,
+    *, executor: Threads | Cluster, counts: Any,
 ) -> tuple[Learned, Forest, dict[str, Any]]:  # fmt: skip
     start, forest = None, settings.forest
     if settings.start and (begun is None or settings.grow):
@@ -216,13 +260,11 @@ def _entries(
 
 def _as_run(
     vocabulary: Vocabulary,
-    learned: Learned,
+    learned: tuple[sparse.csr_array, Any],
     forest: Forest,
     config: dict[str, Any],
     history: list[dict[str, Any]],
 ) -> Run:
-    A = learned.A.astype(np.float32, copy=False)
-    codes = as_codes(unit_rows(A) if config["unit"] else A)
+    codes, D = learned
     full = {**config, "versions": versions()}
-    D = learned.D.astype(np.float32, copy=False)
-    return Run(vocabulary.words, vocabulary.counts, codes, D, forest, full, history)
+    return Run(vocabulary.words, vocabulary.counts, codes, D.astype(np.float32, copy=False), forest, full, history)

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +63,10 @@ def replace(folder: Path, force: bool) -> None:
         store.remove_leftovers(folder)
 
 
-def as_codes(A: NDArray[np.float32]) -> sparse.csr_array:
-    """Return codes as CSR; SciPy's own way needs four times the memory of A in between."""
+def as_codes(A: NDArray[Any], *, unit: bool = False) -> sparse.csr_array:
+    """Return codes as CSR, divided by their lengths if asked; SciPy's own way needs four times the memory of A."""
+    A = A.astype(np.float32, copy=False)
+    A = unit_rows(A) if unit else A
     used = A != 0
     indptr = np.concatenate(([0], np.cumsum(np.count_nonzero(used, axis=1))))
     indices = np.broadcast_to(np.arange(A.shape[1], dtype=np.int32), A.shape)[used]

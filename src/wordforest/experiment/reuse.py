@@ -1,14 +1,15 @@
 """Counting a text once for many runs: counts lie in the run that made them, and runs beside it find them there.
 
 They are found by what they are made of: the SHA-256 of the files, every setting of counting, and the versions that say
-what a word is. So text that has changed, or other settings, never meet old counts.
+what a word is. So text that has changed, or other settings, never meet old counts. Text for a cluster is not read here:
+sizes and times of its files stand for it, and only a run that is gone on with takes such counts.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from wordforest.text.reader import content_hash, find_sources
 
 _VERSIONS = ("wordforest", "python")  # which decide what a word is
 _CONTENT = "content"  # of the files counted, in the config of counts that a run has made
+_STAMPS = "stamps"  # size and time of the files, where a cluster has read them
 
 
 def counts_of(
@@ -37,18 +39,50 @@ def counts_of(
     already. ``mapped`` leaves them in their file, where large ones stay anyway. Without a folder they are counted in
     memory.
     """
-    source = Path(names[0]) if len(names) == 1 else None
-    if source and store.is_counts_folder(source):
-        if folder and folder.resolve() == source.resolve():
-            raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
+    if source := given_counts(names, folder):
         counts, config = load_counts(source, mapped=mapped or is_large(source, memory))
-        _check_counted_so(source, settings, config)
+        check_counted_so(source, settings, config)
     elif folder is None:
         counts, config = count_names(names, settings, executor, folder, report, memory=memory)
     else:
         counts, config = _counted_once(names, settings, executor, folder, report, memory, resume, mapped)
         config["corpus"] = names
-    return counts, {name: value for name, value in config.items() if name != _CONTENT}
+    return counts, without_facts(config)
+
+
+def given_counts(names: list[str], folder: Path | None) -> Path | None:
+    """Return the counts folder that a corpus is, if it is one; the folder to write to must be another."""
+    source = Path(names[0]) if len(names) == 1 else None
+    if not source or not store.is_counts_folder(source):
+        return None
+    if folder and folder.resolve() == source.resolve():
+        raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
+    return source
+
+
+def without_facts(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of counts without what is known of their text."""
+    return {name: value for name, value in config.items() if name not in (_CONTENT, _STAMPS)}
+
+
+def counted_elsewhere(
+    names: list[str], settings: CountSettings, folder: Path, report: Reporter,
+    count: Callable[[Path, dict[str, Any]], object], *, resume: bool,
+) -> Path:  # fmt: skip
+    """Return the folder of counts inside that of a run, filled by ``count`` unless a run that goes on has it already.
+
+    ``count`` is given the folder, and facts of the text to write beside the settings.
+    """
+    own = folder / store.COUNTS
+    facts = _facts(find_sources(names), own, read_here=False, resume=resume)
+    if found := next(_same(own, _made_of(names, settings, facts), trusted=resume), None):
+        report.say(f"{found}: counts of this text and these settings, so it is not counted again")
+        return found
+    _check_replaceable(own)
+    with output(own, force=True) as place:
+        assert place  # noqa: S101 it was given
+        count(place, facts)
+    return own
 
 
 def _counted_once(
@@ -57,10 +91,9 @@ def _counted_once(
 ) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
     sources = find_sources(names)
     before = _stamps(sources)
-    content = content_hash(sources)
-    made_of = json.loads(json.dumps({**asdict(settings), _CONTENT: content, **({} if content else {"corpus": names})}))
     own = folder / store.COUNTS
-    if found := next(_same(own, made_of, trusted=resume), None):
+    facts = _facts(sources, own, read_here=True, resume=resume)
+    if found := next(_same(own, _made_of(names, settings, facts), trusted=resume), None):
         report.say(f"{found}: counts of this text and these settings, so it is not counted again")
         return load_counts(found, mapped=mapped or is_large(found, memory))
     _check_replaceable(own)
@@ -68,9 +101,22 @@ def _counted_once(
         assert place  # noqa: S101 it was given
         counts, config = count_into(
             place, names, settings, executor, report, memory=memory, force=True, resume=resume and "-" not in names,
-            facts=lambda: {_CONTENT: content if _stamps(sources) == before else None},
+            facts=lambda: facts if _stamps(sources) == before else {_CONTENT: None},
         )  # fmt: skip
     return (counts if mapped else taken(counts, memory)), config
+
+
+def _facts(sources: list[str], own: Path, *, read_here: bool, resume: bool) -> dict[str, Any]:
+    """Return what tells one text from another; a run that is gone on with asks for what its counts have."""
+    if resume and store.is_counts_folder(own):
+        read_here = _STAMPS not in store.read_json(own / "config.json")
+    return {_CONTENT: content_hash(sources)} if read_here else {_CONTENT: None, _STAMPS: _stamps(sources)}
+
+
+def _made_of(names: list[str], settings: CountSettings, facts: dict[str, Any]) -> dict[str, Any]:
+    named = {} if facts[_CONTENT] else {"corpus": names}
+    made_of: dict[str, Any] = json.loads(json.dumps({**asdict(settings), **facts, **named}))
+    return made_of
 
 
 def _same(own: Path, made_of: dict[str, Any], *, trusted: bool) -> Iterator[Path]:
@@ -100,13 +146,13 @@ def _check_replaceable(own: Path) -> None:
         raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
 
 
-def _stamps(sources: Iterable[str]) -> list[tuple[int, int] | None]:
+def _stamps(sources: Iterable[str]) -> list[list[int] | None]:
     """Return size and time of every file, to see whether it changes meanwhile."""
     found = [os.stat(source) if Path(source).is_file() else None for source in sources]  # noqa: PTH116
-    return [stat and (stat.st_size, stat.st_mtime_ns) for stat in found]
+    return [stat and [stat.st_size, stat.st_mtime_ns] for stat in found]
 
 
-def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
+def check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
     """Refuse a setting that counts made earlier cannot follow; a default asks for nothing."""
     for name, value in asdict(settings).items():
         default = CountSettings.__dataclass_fields__[name].default

@@ -11,9 +11,10 @@ from scipy import sparse
 
 from wordforest.association import counts_at
 from wordforest.coder import kernels
+from wordforest.coder.encode import check_learning_fits
 from wordforest.coder.forest import Forest
 from wordforest.coder.losses import Loss, weighing
-from wordforest.coder.online import Learned, check_learning_fits
+from wordforest.coder.online import Learned
 from wordforest.coder.spectral import SpectralStart
 from wordforest.coder.weighted import OnPass, WeightedSettings, WeightedState, learn_weighted
 from wordforest.counts import Counts, harmonic_weights

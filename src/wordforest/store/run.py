@@ -76,8 +76,11 @@ def is_run_folder(path: Path) -> bool:
     return (path / _LAST).is_file()
 
 
-def save_run(folder: Path, run: Run) -> None:
-    """Write a run in place of the results that a folder holds; codes come last: a folder that has them is complete."""
+def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
+    """Write a run in place of the results that a folder holds; codes come last: a folder that has them is complete.
+
+    ``codes`` is a file that holds the codes already, on the same disk; it takes its place.
+    """
     with replaced(folder, RESULTS, _LAST) as staging:
         write_json(staging / "config.json", run.config)
         write_vocab(staging / "vocab.tsv", run.words, run.counts)
@@ -85,7 +88,10 @@ def save_run(folder: Path, run: Run) -> None:
         write_history(staging / "history.jsonl", run.history)
         if run.dictionary is not None:
             write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
-        write_csr(staging / _LAST, run.codes.astype(np.float32, copy=False))
+        if codes is None:
+            write_csr(staging / _LAST, run.codes.astype(np.float32, copy=False))
+        else:
+            codes.rename(staging / _LAST)
 
 
 def load_run(folder: Path) -> Run:

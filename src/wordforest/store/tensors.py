@@ -124,7 +124,8 @@ def write_csr_parts(
     for name in names:
         length, kind = sizes[name]
         begin, end = end, end + length * kind.itemsize
-        header[name] = {"dtype": f"I{8 * kind.itemsize}", "shape": [length], "data_offsets": [begin, end]}
+        letter = "F" if kind.kind == "f" else "I"
+        header[name] = {"dtype": f"{letter}{8 * kind.itemsize}", "shape": [length], "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with replace_file(path) as temporary, temporary.open("wb") as file:

@@ -189,7 +189,8 @@ def add_times_codes(
     """Add ``X[rows].T @ A`` to the contexts first .. last - 1 of ``out``, shape (C, M); X has sorted columns.
 
     The entries are first sorted by context, so that each row of ``out`` is touched once and rows of A stay in cache.
-    Every context sums over the words in their order: the bits do not depend on where contexts are cut.
+    Every context sums over the words in their order: the bits do not depend on where contexts are cut, nor on who adds
+    the sum to what was there before.
     """
     starts = np.zeros(last - first + 1, dtype=np.int64)
     inside = np.empty((len(rows), 2), dtype=np.int64)  # where the contexts lie in each row of X
@@ -211,8 +212,12 @@ def add_times_codes(
             fill[c] = place + 1
             words[place] = r
             values[place] = data[k]
+    total = np.empty_like(A[:1])[0]
     for c in range(last - first):
-        _add_rows(values[starts[c] : starts[c + 1]], words[starts[c] : starts[c + 1]], A, out[first + c])
+        if starts[c] < starts[c + 1]:
+            total[:] = 0
+            _add_rows(values[starts[c] : starts[c + 1]], words[starts[c] : starts[c + 1]], A, total)
+            out[first + c] += total
 
 
 @kernel

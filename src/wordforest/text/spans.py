@@ -1,0 +1,117 @@
+"""Text in pieces that workers read by themselves: a file, or a range of its bytes from line to line.
+
+No window and no word goes across a line end, so spans can be counted apart, and what they found adds up to the whole.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.errors import InputError
+from wordforest.execution import Sized
+from wordforest.streams import COMPRESSION, opened
+from wordforest.text.reader import CHUNK_BYTES, Chunk, _cut_at_lines, read_chunks
+from wordforest.text.reader import _checked as _valid
+from wordforest.text.tokenizer import BREAK, FormTable, split_forms
+from wordforest.text.tokens import TextRules, normalise
+
+_SPANS = 16
+_LEAST = 1 << 20  # bytes of a span
+_MOST = 256 << 20
+
+
+@dataclass(frozen=True)
+class Span:
+    """A file or URL, or of a plain file the lines that begin in a range of its bytes."""
+
+    source: str
+    start: int = 0
+    stop: int | None = None  # None: to the end
+
+
+@dataclass(frozen=True, eq=False)
+class SpanTokens(Sized):
+    """The words of a span as they came, how often each occurs, and all as ids, BREAK between sentences."""
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    digest: str
+    n_bytes: int
+
+
+def cut_spans(sources: Sequence[str]) -> list[Span]:
+    """Cut plain text into spans of a 16th of it, as far as they are neither small nor large; a compressed file is one.
+
+    Never by the workers, so that the fingerprint does not depend on them.
+    """
+    if "-" in sources:
+        raise InputError("standard input cannot be read by the workers of a cluster. Give files or URLs.")
+    paths = [Path(source) for source in sources]
+    plain = [path.is_file() and path.suffix.lower() not in COMPRESSION for path in paths]
+    total = sum(path.stat().st_size for path, cut in zip(paths, plain, strict=True) if cut)
+    size = min(max(-(-total // _SPANS), _LEAST), _MOST)
+    spans = []
+    for path, source, cut in zip(paths, sources, plain, strict=True):
+        length = path.stat().st_size if cut else 0
+        whole = str(path.resolve()) if path.is_file() else source
+        if length <= size:
+            spans.append(Span(whole))
+            continue
+        spans += [Span(whole, start, min(start + size, length)) for start in range(0, length, size)]
+    return spans
+
+
+def read_span(span: Span, rules: TextRules) -> SpanTokens:
+    """Read the words of a span; the ids are those that the whole corpus has there, but for their numbering."""
+    table, index, digest = FormTable(), dict[str, int](), hashlib.sha256()
+    rows = np.empty(0, dtype=np.int32)  # word of each form
+    parts, n_bytes = [np.empty(0, dtype=np.int32)], 0
+    for chunk in _chunks(span, rules):
+        digest.update(chunk.data)
+        n_bytes += len(chunk.data)
+        forms = split_forms(chunk.data, rules.tokenizer, table)
+        new = [index.setdefault(normalise(form.decode(), rules), len(index)) for form in forms.forms]
+        rows = np.concatenate((rows, np.array(new, dtype=np.int32)))
+        parts.append(np.append(rows, np.int32(BREAK))[forms.ids])  # BREAK is -1, and so finds the last
+    ids = _single_breaks(np.concatenate(parts))
+    return SpanTokens([*index], np.bincount(ids[ids >= 0], minlength=len(index)), ids, digest.hexdigest(), n_bytes)
+
+
+def _single_breaks(ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return ids with one border between sentences, none before the first, and one behind the last."""
+    border = np.ones(len(ids) + 2, dtype=np.bool_)  # one before the first, one behind the last
+    np.equal(ids, BREAK, out=border[1:-1])
+    kept: NDArray[np.int32] = np.append(ids, np.int32(BREAK))[~(border[1:] & border[:-1])]
+    return kept
+
+
+def _chunks(span: Span, rules: TextRules) -> Iterator[Chunk]:
+    if span.stop is None:
+        yield from read_chunks([span.source], rules.errors)
+        return
+    with opened(span.source) as stream:
+        stream.seek(max(span.start - 1, 0))
+        if span.start:
+            stream.readline()  # ends the line that began before
+        begin = stream.tell()
+        data = stream.read(max(span.stop - begin, 0))
+        if data and not data.endswith(b"\n"):
+            data += stream.readline()
+    yield from _checked(span, data, rules)
+
+
+def _checked(span: Span, data: bytes, rules: TextRules) -> Iterator[Chunk]:
+    """Cut the bytes of a span into chunks that are valid UTF-8; an error says where the span lies."""
+    for number, (piece, last) in enumerate(_cut_at_lines(BytesIO(data), span.source, CHUNK_BYTES)):
+        text = piece.removeprefix(codecs.BOM_UTF8) if span.start == 0 and number == 0 else piece
+        where = f"{span.source}, bytes {span.start} to {span.stop}"
+        yield Chunk(_valid(text, where, 1 if number == 0 else 2, rules.errors), span.source, last)
