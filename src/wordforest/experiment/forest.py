@@ -78,7 +78,7 @@ def train(
     names = names_of(corpus)
     if resume and out is not None and store.is_run_folder(Path(out)) and not store.has_checkpoint(Path(out)):
         run = store.load_run(Path(out))
-        check_complete(Path(out), json.loads(json.dumps(asdict(train_settings))), run.config)
+        check_complete(Path(out), json.loads(json.dumps(asdict(train_settings))), run.config, (None, "auto"))
         store.remove_checkpoint(Path(out))
         report.say(f"{out} is complete already")
         return run
