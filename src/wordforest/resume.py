@@ -93,10 +93,12 @@ def begin_or_go_on(folder: Path, settings: dict[str, Any], *, resume: bool) -> N
         store.begin_checkpoint(folder, settings)
 
 
-def check_complete(folder: Path, settings: dict[str, Any], config: dict[str, Any]) -> None:
-    """Refuse to take a complete result for one with other settings; what was left to be found may be anything."""
+def check_complete(
+    folder: Path, settings: dict[str, Any], config: dict[str, Any], found: tuple[str | None, ...] = ()
+) -> None:
+    """Refuse to take a complete result for one with other settings; values ``found`` stand for what was to be found."""
     for name, value in settings.items():
-        if value not in (None, "auto") and config.get(name, value) != value:
+        if value not in found and config.get(name, value) != value:
             raise InputError(
                 f"{folder} is complete, but with {name} = {config[name]}, and now it is {value}. "
                 "Use the same settings, --force to begin again, or another --out."

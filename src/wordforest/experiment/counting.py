@@ -95,7 +95,12 @@ def count_into(
     begin_or_go_on(folder, begun, resume=resume)
     place = Place(store.checkpoint_folder(folder), memory, named=True)
     tally, config = _tally(names, settings, executor, place, folder, report)
-    config |= facts()
+    try:
+        config |= facts()
+    except InputError:
+        place.close()
+        store.remove_checkpoint(folder)
+        raise
     replace(folder, force or resume)
     save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
     place.close()

@@ -138,7 +138,7 @@ def _complete(out: str | Path, settings: TrainSettings, report: Reporter) -> Run
     if not store.is_run_folder(folder) or store.has_checkpoint(folder):
         return None
     run = store.load_run(folder)
-    check_complete(folder, json.loads(json.dumps(asdict(settings))), run.config)
+    check_complete(folder, json.loads(json.dumps(asdict(settings))), run.config, (None, "auto"))
     store.remove_checkpoint(folder)
     report.say(f"{out} is complete already")
     return run

@@ -101,7 +101,7 @@ def _counted_once(
         assert place  # noqa: S101 it was given
         counts, config = count_into(
             place, names, settings, executor, report, memory=memory, force=True, resume=resume and "-" not in names,
-            facts=lambda: facts if _stamps(sources) == before else {_CONTENT: None},
+            facts=lambda: facts if _unchanged(sources, before) else {_CONTENT: None},
         )  # fmt: skip
     return (counts if mapped else taken(counts, memory)), config
 
@@ -150,6 +150,15 @@ def _stamps(sources: Iterable[str]) -> list[list[int] | None]:
     """Return size and time of every file, to see whether it changes meanwhile."""
     found = [os.stat(source) if Path(source).is_file() else None for source in sources]  # noqa: PTH116
     return [stat and [stat.st_size, stat.st_mtime_ns] for stat in found]
+
+
+def _unchanged(sources: list[str], before: list[list[int] | None]) -> bool:
+    """Return whether files are as they were; one that lost text since it was first looked at is an error."""
+    now = _stamps(sources)
+    for source, was, is_now in zip(sources, before, now, strict=True):
+        if was and is_now and is_now[0] < was[0]:
+            raise InputError(f"{source}: it shrank from {was[0]} to {is_now[0]} bytes meanwhile. Write it again.")
+    return now == before
 
 
 def check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
