@@ -23,6 +23,7 @@ from wordforest.coder import shards
 from wordforest.coder.sharded import ClusterRows, HeldRows
 from wordforest.errors import ClusterError, InputError
 from wordforest.execution import Cluster, Threads
+from wordforest.progress import Event, Reporter
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -126,7 +127,9 @@ def data(n_rows: int = 2000) -> sparse.csr_array:
     return X
 
 
-@pytest.mark.parametrize("options", [{}, {"subsample": 1e-3, "dynamic_window": True}, {"mark_sides": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"subsample": 1e-3, "dynamic_window": True, "subsample_seed": 3}, {"mark_sides": True}]
+)
 def test_counting_has_the_bits_of_one_machine(
     cluster: Cluster, large_corpus: Path, tmp_path: Path, options: Any
 ) -> None:
@@ -160,6 +163,7 @@ def test_training_has_the_bits_of_one_machine(
     [
         {"preset": "readable", "n_trees": 2},  # clusters of words, non-negative, words weighed, pairs dropped
         {"n_trees": 1, "measure": "sppmi", "shift": 0.1, "smoothing": 0.75, "init": "rows", "dtype": "float64"},
+        {"n_trees": 1, "init": "spectral", "epochs": 1, "unit": True},
     ],
 )
 def test_other_settings_have_the_bits_of_one_machine(
@@ -322,6 +326,63 @@ def test_what_a_cluster_cannot_do_is_refused(whole: Path, tmp_path: Path, option
         wf.train(whole / "counts", out=tmp_path / "run", cluster="local:1", **options)
 
 
+@pytest.mark.parametrize("options", [{"weights": "count:0.6"}, {"zeros": 0.5}, {"preset": "best"}])
+def test_weights_of_pairs_are_refused(whole: Path, tmp_path: Path, options: Any) -> None:
+    with pytest.raises(InputError, match="but on a cluster all pairs count alike"):
+        wf.train(whole / "counts", out=tmp_path / "run", cluster="local:1", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_learner_for_one_machine_refuses_a_cluster(cluster: Cluster) -> None:
+    penalty = wf.ForestL2(wf.Forest.complete(1), 0.1)
+    for learn in (wf.learn_weighted, wf.learn_from_entries):
+        arguments: Any = (data(50), wf.Loss(None, 0.5), penalty) if learn is wf.learn_weighted else (data(50), penalty)
+        with pytest.raises(InputError, match="needs one machine, but a Cluster came"):
+            learn(*arguments, 13, executor=cluster)
+
+
+def test_numbers_that_are_none_are_told(cluster: Cluster) -> None:
+    X = data(50)
+    X.data[7] = np.nan
+    penalty = wf.ForestL2(wf.Forest.complete(1), 0.1)
+    with pytest.raises(InputError, match="row 0 of X holds NaN"):
+        wf.learn_online(X, penalty, 13, executor=cluster)
+    with pytest.raises(InputError, match="row 0 of X holds NaN"):
+        wf.encode(X, np.eye(300, 13, dtype=np.float32), penalty, executor=cluster)
+
+
+@pytest.mark.parametrize("first", ["here", "there"])
+def test_a_run_goes_on_where_it_was_not_begun(
+    cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    class Stop(Reporter):
+        def __call__(self, event: Event) -> None:
+            if event.stage == "learn" and event.done > 3000:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("wordforest.resume._SHARE", 1e9)  # write a checkpoint after every step
+    begin, end = (None, cluster) if first == "here" else (cluster, None)
+    with pytest.raises(KeyboardInterrupt):
+        wf.train(large_corpus, out=tmp_path / "run", cluster=begin, report=Stop(), **SETTINGS)
+    assert (tmp_path / "run" / "checkpoint" / "state.safetensors").exists()
+    before = (tmp_path / "run" / "counts" / "counts.safetensors").stat().st_mtime_ns
+    run = wf.train(large_corpus, out=tmp_path / "run", cluster=end, resume=True, **SETTINGS)
+    assert same(tmp_path / "run", whole / "run")
+    assert (tmp_path / "run" / "counts" / "counts.safetensors").stat().st_mtime_ns == before  # not counted again
+    assert not {"content", "stamps"} & run.config.keys()
+
+
+def test_text_that_changed_is_not_gone_on_with(cluster: Cluster, large_corpus: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_bytes(large_corpus.read_bytes())
+    wf.train(text, out=tmp_path / "run", cluster=cluster, **SETTINGS)
+    text.write_bytes(large_corpus.read_bytes()[: 1 << 20])
+    changed = wf.train(text, out=tmp_path / "run", cluster=cluster, force=True, **SETTINGS)
+    wf.train(text, out=tmp_path / "other", **SETTINGS)
+    assert same(tmp_path / "run", tmp_path / "other")
+    assert changed.config["corpus"] == [str(text)]
+
+
 def test_a_cluster_needs_a_folder(whole: Path) -> None:
     with pytest.raises(InputError, match="needs a folder that all workers see"):
         wf.train(whole / "counts", cluster="local:1")
@@ -331,7 +392,10 @@ MEASURED = """
 import sys, threading, time
 import distributed
 import wordforest as wf
+from wordforest.coder.online import random_atoms
 from wordforest.progress import Reporter
+
+random_atoms(2, 2, 0)  # compiled before measuring
 
 def anonymous():
     lines = open("/proc/self/status").read().splitlines()

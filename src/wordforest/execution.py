@@ -6,12 +6,14 @@ This is the only file that imports Dask, and it knows nothing of what is compute
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import islice
@@ -195,7 +197,7 @@ class Cluster:
 
         if not number.isdecimal() or int(number) < 1:
             raise InputError(f"--cluster local:{number}: expected a number of processes, as in local:4.")
-        with dask.config.set(_CALM):
+        with dask.config.set(_CALM), _unheard():
             local = distributed.LocalCluster(
                 n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
                 silence_logs=50,
@@ -380,6 +382,26 @@ class Cluster:
         except Exception:  # of whatever kind: it does not answer
             return False
         return bool(self.client.status == "running")
+
+
+def on_this_machine(executor: Executor | None, what: str) -> Executor:
+    """Return who works here, all cores if nobody is named; ``what`` shares memory, which a cluster does not."""
+    if isinstance(executor, Cluster):
+        raise InputError(f"{what} needs one machine, but a Cluster came. Use Threads, or leave the executor out.")
+    return executor or Threads()
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Have processes that start here ignore Ctrl-C, which a terminal sends to them, too: a step must be able to end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def _kind() -> dict[str, str]:

@@ -18,7 +18,7 @@ from scipy import sparse
 from wordforest.coder import kernels
 from wordforest.coder.encode import as_rows, split_blocks
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.execution import Executor, on_this_machine, one_blas_thread
 
 Array = NDArray[Any]
 
@@ -56,7 +56,7 @@ class Svd:
 
 def pca(X: Any, settings: SvdSettings, *, executor: Executor | None = None) -> Svd:
     """Return the n largest singular values of X (V, C) and the words ``U S^power``. X is not centred."""
-    return _truncated(_Products(as_rows(X), None, executor or Threads()), settings)
+    return _truncated(_Products(as_rows(X), None, on_this_machine(executor, "an SVD")), settings)
 
 
 def hellinger_pca(
@@ -76,7 +76,7 @@ def hellinger_pca(
     scale = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
     matrix.data = np.sqrt(matrix.data * np.repeat(scale, np.diff(matrix.indptr))).astype(np.float32)
     mean = (np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel() / len(totals)).astype(np.float32)
-    return _truncated(_Products(as_rows(matrix), mean, executor or Threads()), settings)
+    return _truncated(_Products(as_rows(matrix), mean, on_this_machine(executor, "an SVD")), settings)
 
 
 class _Products:

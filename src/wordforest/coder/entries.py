@@ -36,7 +36,7 @@ from wordforest.coder.penalties import Penalty
 from wordforest.coder.strata import cut
 from wordforest.coder.walk import is_nonnegative, tree_of
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, check_room, one_blas_thread
+from wordforest.execution import Executor, check_room, on_this_machine, one_blas_thread
 
 Array = NDArray[Any]
 Schedule = Literal["constant", "inverse", "linear", "adagrad"]
@@ -137,7 +137,8 @@ def learn_from_entries(
     pairs = stored_pairs(X, weights)
     check_entries_fit(pairs, n_components)
     with one_blas_thread():
-        learner = EntryLearner(pairs, (penalty, n_components), settings, executor or Threads(), allocate)
+        executor = on_this_machine(executor, "learning from entries")
+        learner = EntryLearner(pairs, (penalty, n_components), settings, executor, allocate)
         return learner.learned(resume, on_step)
 
 

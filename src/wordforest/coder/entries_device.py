@@ -33,7 +33,7 @@ from wordforest.coder.penalties import Penalty
 from wordforest.coder.walk import shape_of
 from wordforest.devices import memory_told
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.execution import Executor, on_this_machine, one_blas_thread
 
 Array = NDArray[Any]
 Tensor = Any
@@ -64,7 +64,8 @@ def learn_from_entries_on(
     check_entries_fit(pairs, n_components)
     advice = "Use fewer components, or the device cpu."
     with one_blas_thread(), memory_told(f"{len(pairs)} pairs with {n_components} components", advice):
-        learner = _DeviceLearner(device, pairs, (penalty, n_components), settings, executor or Threads())
+        executor = on_this_machine(executor, "learning from entries")
+        learner = _DeviceLearner(device, pairs, (penalty, n_components), settings, executor)
         return learner.learned(resume, on_step)
 
 

@@ -25,7 +25,7 @@ from wordforest.coder.pairs import Pairs
 from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.sides import sides_of
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads, one_blas_thread
+from wordforest.execution import Executor, Threads, on_this_machine, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -94,7 +94,7 @@ def learn_weighted(
     """
     settings = settings or WeightedSettings()
     with one_blas_thread():
-        learner = _Learner(X, loss, penalty, settings, executor or Threads())
+        learner = _Learner(X, loss, penalty, settings, on_this_machine(executor, "coding under weights"))
         learner.begin(start, n_components) if resume is None else learner.go_on(resume)
         learner.learn(on_step)
     state = learner.state
@@ -112,7 +112,9 @@ def encode_weighted(
 ) -> Array:
     """Code all rows of a sparse X (V, C) with the dictionary D (C, M) under a loss; return A (V, M)."""
     with one_blas_thread():
-        learner = _Learner(X, loss, penalty, settings or WeightedSettings(), executor or Threads())
+        learner = _Learner(
+            X, loss, penalty, settings or WeightedSettings(), on_this_machine(executor, "coding under weights")
+        )
         learner.begin((D, None), D.shape[1])
         learner.code(learner.settings.exact_iter, learner.settings.exact_tol)
     A = learner.state.A

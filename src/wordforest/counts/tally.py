@@ -32,7 +32,7 @@ from wordforest.counts.windows import (
     row_blocks,
     vocabulary_rows,
 )
-from wordforest.execution import Executor, Threads
+from wordforest.execution import Executor, Threads, on_this_machine
 from wordforest.place import Place
 from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens
 from wordforest.text.tokens import IdFile
@@ -143,7 +143,7 @@ def tally_corpus(
 ) -> Tally:
     """Count a corpus as ``count`` does, and leave the counts in a place; a named one may hold a try to go on with."""
     report = on_progress or (lambda *_: None)
-    executor = executor or Threads()
+    executor = on_this_machine(executor, "counting into memory")
     tokens = read_tokens(
         corpus, rules, executor=executor, place=place, on_progress=lambda done, size: report("read", done, size)
     )
