@@ -58,6 +58,23 @@ def test_a_second_signal_does_not_wait():
             told(signal.SIGINT)
 
 
+def test_a_signal_in_a_finaliser_is_heard_after_it():
+    class Final:
+        ended = False
+
+        def __del__(self) -> None:
+            told(signal.SIGINT)
+            Final.ended = True
+
+    def finalise() -> None:
+        Final()
+        assert Final.ended  # where it would have been ignored
+        time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt), interrupts.listening(print):
+        finalise()
+
+
 def test_handlers_are_put_back_and_what_is_ignored_stays_so():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

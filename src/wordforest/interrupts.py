@@ -11,6 +11,8 @@ from types import FrameType
 from typing import Any
 
 ENDS_WITH_STDIN = "WORDFOREST_ENDS_WITH_STDIN"  # set for a job: when its parent is gone, it has nothing to do
+_DELICATE = ("llvmlite", "numba.core")
+_SOON = 0.02  # seconds
 PATIENT = "stopping after this step, to keep what was done. Once more stops at once."
 
 
@@ -28,7 +30,11 @@ class _Listener:
         self.in_steps = False  # where patience may begin
         self.patient = False  # a step is done, so there is something to keep
 
-    def hear(self, number: int, _frame: FrameType | None = None) -> None:
+    def hear(self, number: int, frame: FrameType | None = None) -> None:
+        if _is_delicate(frame):
+            signal.signal(signal.SIGALRM, lambda _, later: self.hear(number, later))
+            signal.setitimer(signal.ITIMER_REAL, _SOON)
+            return
         if self.patient and not self.came:
             self.came = number
             self.say(PATIENT)
@@ -39,6 +45,15 @@ class _Listener:
 
 
 _listener = _Listener()
+
+
+def _is_delicate(frame: FrameType | None) -> bool:
+    """Return whether an exception would be lost, or worse, here: in a finaliser, or below LLVM, which calls back."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__" or frame.f_globals.get("__name__", "").startswith(_DELICATE):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
@@ -54,6 +69,7 @@ def listening(say: Callable[[str], None]) -> Iterator[None]:
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number in heard:
             signal.signal(number, usual[number])
 
