@@ -406,7 +406,7 @@ def _unheard() -> Iterator[None]:
 
 def _kind() -> dict[str, str]:
     """Return what the bits of a result depend on beside the input."""
-    kernels = sorted({library.get("architecture") or "" for library in _blas().info()})
+    kernels = sorted({str(name) for library in _blas().info() if (name := library.get("architecture"))})
     return {
         "BLAS for": ", ".join(kernels),
         **{name: version(name) for name in ("numpy", "scipy", "numba", "wordforest")},
