@@ -19,7 +19,7 @@ def main() -> None:
     try:
         with listening(_say):
             code = app(prog_name="wordforest", standalone_mode=False)
-            if error := raised():  # before a command had begun, Typer took it
+            if code == 130 and (error := raised()):  # before a command had begun, Typer took it
                 raise error
         sys.exit(code)
     except UsageError as error:
