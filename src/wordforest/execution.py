@@ -5,6 +5,7 @@ This is the only file that imports Dask, and it knows nothing of what is compute
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -175,6 +176,7 @@ class Cluster:
             import distributed
         except ImportError:
             raise MissingExtraError("a cluster", "cluster") from None
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we tell what it would log with tracebacks
         if where.startswith("local:"):
             return cls._start(where.removeprefix("local:"), threads)
         address, _, options = where.partition("?")
