@@ -110,9 +110,14 @@ def one_thread() -> AbstractContextManager[object]:
     return limits
 
 
-@lru_cache(maxsize=1)
 def _blas() -> Any:
-    """Find the BLAS of NumPy, once: looking through all loaded libraries takes a millisecond."""
+    """Return what limits the BLAS of NumPy, and that of SciPy once it is loaded."""
+    return _found_blas("scipy.linalg" in sys.modules)
+
+
+@lru_cache(maxsize=2)
+def _found_blas(with_scipy: bool) -> Any:  # noqa: ARG001 the key: a library loaded since has to be looked for
+    """Look through all loaded libraries, which takes a millisecond."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,34 +67,34 @@ class DeviceCSR:
         return DeviceCSR(starts, rows[order], self.values[order])
 
 
-class OnDevice:
+class OnDevice(ABC):
     """X (V, C) as learning on a device sees it, wherever its entries lie."""
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """V and C."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def dtype(self) -> Any:
         """The type of the values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def times(self, rows: Tensor, D: Tensor) -> Tensor:
         """Return ``X[rows] @ D``, shape (b, M)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_transposed(self, rows: Tensor, A: Tensor, out: Tensor) -> None:
         """Add ``X[rows].T @ A`` to ``out``, shape (C, M)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def squares(self) -> Tensor:
         """Return ``|x_v|^2`` of every row, shape (V,), float64."""
-        raise NotImplementedError
 
+    @abstractmethod
     def row(self, word: int) -> Tensor:
         """Return a row as a dense vector, shape (C,)."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
