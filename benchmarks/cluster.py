@@ -8,6 +8,7 @@ python benchmarks/cluster.py sizes
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import tempfile
 import time
@@ -43,10 +44,11 @@ class Clock(Reporter):
 
 
 def timed(source: str, out: Path, trees: int, **who: Any) -> tuple[float, float]:
-    """Train; return seconds of all and of learning alone."""
+    """Train from nothing, no counts of an earlier run; return seconds of all and of learning alone."""
     clock = Clock()
+    shutil.rmtree(out, ignore_errors=True)
     started = time.perf_counter()
-    wf.train(source, out=out, force=True, n_trees=trees, report=clock, **who)
+    wf.train(source, out=out, n_trees=trees, report=clock, **who)
     return time.perf_counter() - started, clock.seconds("learn")
 
 
@@ -64,8 +66,8 @@ def overhead(options: argparse.Namespace) -> None:
             here, away = ([statistics.median(part) for part in zip(*times[name][1:], strict=True)] for name in times)
             same = all((threads / name).read_bytes() == (processes / name).read_bytes() for name in FILES)
             print(f"{source}, M = {13 * options.trees}: same bits: {same}")
+            n = options.workers
             for what, a, b in zip(("whole train", "learning"), here, away, strict=True):
-                n = options.workers
                 print(f"  {what}: {n} threads {a:.2f} s, local:{n} {b:.2f} s: {b / a - 1:+.0%}")
 
 

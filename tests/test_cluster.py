@@ -23,6 +23,7 @@ from wordforest.coder import shards
 from wordforest.coder.sharded import ClusterRows, HeldRows
 from wordforest.errors import ClusterError, InputError
 from wordforest.execution import Cluster, Threads
+from wordforest.experiment import cluster_counting
 from wordforest.progress import Event, Reporter
 
 distributed = pytest.importorskip("distributed")
@@ -127,12 +128,14 @@ def data(n_rows: int = 2000) -> sparse.csr_array:
     return X
 
 
+@pytest.mark.parametrize("most_ids", [1 << 26, 1 << 15], ids=["at once", "by spans"])
 @pytest.mark.parametrize(
     "options", [{}, {"subsample": 1e-3, "dynamic_window": True, "subsample_seed": 3}, {"mark_sides": True}]
 )
 def test_counting_has_the_bits_of_one_machine(
-    cluster: Cluster, large_corpus: Path, tmp_path: Path, options: Any
+    cluster: Cluster, large_corpus: Path, tmp_path: Path, options: Any, most_ids: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cluster_counting, "_MOST_IDS", most_ids)
     wf.count_corpus(large_corpus, tmp_path / "here", min_count=5, **options)
     wf.count_corpus(large_corpus, tmp_path / "there", min_count=5, cluster=cluster, **options)
     assert same(tmp_path / "here", tmp_path / "there", ("counts.safetensors", "vocab.tsv"))

@@ -287,9 +287,12 @@ class Cluster:
         return self._submit(function, arguments, home)
 
     def spread(self, function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Handle]:
-        """Have a function run for each of some arguments, evenly spread over the workers, where results then stay."""
+        """Have a function run for each of some arguments, evenly spread over the workers, where results then stay.
+
+        Neighbours come to the same worker, so that what joins some of them finds them there.
+        """
         workers, n = sorted(self._asked(self.client.nthreads)) or [None], len(arguments)
-        homes = [workers[i % len(workers)] for i in range(n)]
+        homes = [workers[i * len(workers) // n] for i in range(n)]
         handles = [self._submit(function, own, home) for own, home in zip(arguments, homes, strict=True)]
         self._homes |= {handle.key: home for handle, home in zip(handles, homes, strict=True)}
         return handles

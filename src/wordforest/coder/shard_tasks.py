@@ -19,7 +19,7 @@ from wordforest.coder.encode import EXACT_ITER, Gram, solve_exactly, split_block
 from wordforest.coder.objective import row_squares
 from wordforest.coder.online import OnlineSettings, State, _Learner
 from wordforest.coder.penalties import Penalty
-from wordforest.coder.shards import Range, row_sizes
+from wordforest.coder.shards import SAMPLE, Range, row_sizes
 from wordforest.execution import Sized, Threads, one_blas_thread
 
 Array = Any  # a NumPy array
@@ -73,6 +73,10 @@ class How(Sized):
     settings: OnlineSettings
     threads: int
     max_iter: int = EXACT_ITER  # of coding from nothing
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Arrive: D moves out of the message into memory of its own, whose large pages make its rows quick to find."""
+        self.__dict__.update(state, D=np.array(state["D"]))
 
 
 class _ShardLearner(_Learner):
@@ -160,8 +164,8 @@ def take_rows(part: RowPart, rows: Array) -> Any:
 
 
 def used_contexts(part: RowPart, n_contexts: int) -> NDArray[np.int64] | None:
-    """Return how many entries every context has, None where all pairs are stored."""
-    return np.bincount(part.X.indices, minlength=n_contexts) if hasattr(part.X, "indptr") else None
+    """Return about how full every context is, None where all pairs are stored."""
+    return np.bincount(part.X.indices[::SAMPLE], minlength=n_contexts) if hasattr(part.X, "indptr") else None
 
 
 def cut_columns(part: RowPart, first: int, last: int) -> Columns:

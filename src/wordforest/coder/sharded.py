@@ -154,7 +154,7 @@ class ClusterRows:
 
     def squares(self) -> Array:
         """Return ``|x_v|^2`` of every row, shape (V,), float64."""
-        tasks = [self.cluster.submit(squares_of, part) for part in self.parts]
+        tasks = [self.cluster.submit(squares_of, part, near=part) for part in self.parts]
         return np.concatenate([self.cluster.get(task) for task in tasks])
 
     def __getitem__(self, rows: Any) -> Any:
@@ -175,11 +175,13 @@ class ClusterRows:
         if self.columns:
             return
         submit, C = self.cluster.submit, self.shape[1]
-        used = [self.cluster.get(submit(used_contexts, part, C)) for part in self.parts]
+        used = self.cluster.collect([submit(used_contexts, part, C, near=part) for part in self.parts])
         self.contexts = (
             context_ranges(np.empty((0, C))) if used[0] is None else _equal_contexts(sum(used), self.cluster)
         )
-        pieces = [[submit(cut_columns, part, *contexts) for part in self.parts] for contexts in self.contexts]
+        pieces = [
+            [submit(cut_columns, part, *contexts, near=part) for part in self.parts] for contexts in self.contexts
+        ]
         self.columns = self.cluster.spread(join_columns, [(own,) for own in pieces])
 
     def step(

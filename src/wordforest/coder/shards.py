@@ -17,10 +17,10 @@ Array = Any  # a NumPy array or a PyTorch tensor
 Range = tuple[int, int]
 
 _CONTEXT_RANGES = 16
-_SAMPLE = 61  # every so many entries tell how full the contexts are
+SAMPLE = 61  # every so many entries tell how full the contexts are
 _SHARD_COST = 1 << 22  # entries; a shard is a second of work in a pass at most, and some milliseconds of a step
 _MOST_SHARDS = 128  # the sums of shards, (M, M) each, meet in one place
-_ROW_COST = 5  # coding a row takes as long as this many entries for every dimension
+_ROW_COST = 10  # coding a row takes as long as this many entries for every dimension
 
 
 def shard_rows(sizes: NDArray[np.integer[Any]], n_components: int) -> list[Range]:
@@ -63,7 +63,7 @@ def split_rows(rows: Array, ranges: list[Range]) -> list[slice]:
 def context_ranges(X: Any) -> list[Range]:
     """Cut the contexts into ranges with about equally many entries, so that workers share no row of XA."""
     C = X.shape[1]
-    used = np.bincount(X.indices[::_SAMPLE], minlength=C) if hasattr(X, "indptr") else np.ones(C)
+    used = np.bincount(X.indices[::SAMPLE], minlength=C) if hasattr(X, "indptr") else np.ones(C)
     shares = np.linspace(0, used.sum(), _CONTEXT_RANGES + 1)[1:-1]
     borders = np.unique([0, *np.searchsorted(np.cumsum(used), shares), C]).tolist()
     return list(pairwise(borders))

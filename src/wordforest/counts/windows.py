@@ -129,11 +129,13 @@ def count_rows(
 
 
 def add_rows(parts: list[Rows], scratch: Scratch) -> Rows:
-    """Add up counts of the same rows."""
+    """Add up counts of the same rows, in 64 bits where a sum might outgrow 32."""
     sizes = np.stack([size for size, _, _ in parts])  # (parts, rows)
     columns = np.concatenate([column for _, column, _ in parts])
-    values = np.concatenate([value.astype(np.int64, copy=False) for _, _, value in parts])
-    size, column, value = _add_rows(sizes, columns, values, *scratch.arrays(np.int64), BIT)
+    fits = sum(int(value.max(initial=0)) for _, _, value in parts) <= INT32_MAX
+    dtype = np.int32 if fits else np.int64
+    values = np.concatenate([value.astype(dtype, copy=False) for _, _, value in parts])
+    size, column, value = _add_rows(sizes, columns, values, *scratch.arrays(dtype), BIT)
     return size, column, narrow(value)
 
 
@@ -274,10 +276,10 @@ def _count_rows(
 
 @kernel
 def _add_rows(
-    sizes: NDArray[np.int32], parts: NDArray[np.int32], counts: NDArray[np.int64],
-    seen: NDArray[np.int64], touched: NDArray[np.int32], bits: NDArray[np.uint64], top: NDArray[np.uint64],
+    sizes: NDArray[np.int32], parts: NDArray[np.int32], counts: Integers,
+    seen: Integers, touched: NDArray[np.int32], bits: NDArray[np.uint64], top: NDArray[np.uint64],
     bit: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:  # fmt: skip
+) -> Rows:  # fmt: skip
     """Add up rows: ``sizes`` (parts, rows), columns and counts of one part behind those of another."""
     n_parts, n_rows = sizes.shape
     at = np.zeros(n_parts, dtype=np.int64)

@@ -1,7 +1,8 @@
 """Counting on a cluster: workers read the text themselves; the client holds words and one block of counts.
 
-The first pass finds the words, and their counts are merged as a tree. The second counts pairs; what spans of text found
-is cut into groups of rows, and each group is added up as a tree. All are integers, so sums are those of one machine.
+The first pass finds the words, and their counts are merged as a tree. The second counts pairs by groups of rows: what
+spans of text found is added up as a tree, and a text whose ids all fit into every worker is not cut into spans at all.
+All are integers, so sums are those of one machine.
 For the second pass the text is read again, unless it is small beside the memory of the workers.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest import store
+from wordforest.coder.shards import equal_ranges
 from wordforest.counts import Counts
 from wordforest.counts.thinning import keep_probability, kept
 from wordforest.counts.windows import Rows, Scratch, WindowRules, add_rows, count_rows, find_positions, row_blocks
@@ -37,9 +40,11 @@ from wordforest.text import RARE, TextRules, Vocabulary, choose_words
 from wordforest.text.reader import find_sources, total_bytes
 from wordforest.text.spans import Span, SpanTokens, cut_spans, read_span
 
+_SLICE = 1 << 22  # pairs that travel at a time: Dask cuts what is above 64 MiB, and copies it
 _FAN_IN = 8  # parts that one task merges
 _KEPT_SHARE = 8  # tokens of a span stay with a worker as long as the text is this many times smaller than all memory
 _MOST_IDS = 1 << 26  # that a task counts at a time
+_BYTES_PER_ID = 64  # of memory that a worker should have to count them all
 Text: TypeAlias = "SpanTokens | tuple[Span, TextRules]"
 Progress = Callable[[str, int, int], None]
 
@@ -59,7 +64,6 @@ class Plan:
     windows: WindowRules
     vocabulary: Vocabulary
     borders: NDArray[np.int64]  # of blocks of rows
-    groups: list[tuple[int, int]]  # of blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +75,18 @@ class ClusterTally:
     indptr: NDArray[np.int64]
     dtype: Any
     groups: list[Any] = field(repr=False)  # handles
+    rows: list[tuple[int, int]]  # of each group
 
     def parts(self) -> Iterator[tuple[NDArray[np.int32], NDArray[Any]]]:
-        """Yield columns and counts of one group after the other."""
-        for group in self.groups:
-            _, columns, values = self.cluster.get(group)
-            yield columns, values
+        """Yield columns and counts of one group after the other, some pairs at a time."""
+        sizes = [int(self.indptr[last] - self.indptr[first]) for first, last in self.rows]
+        slices = deque(
+            self.cluster.submit(_slice_of, group, start, near=group)
+            for group, n in zip(self.groups, sizes, strict=True)
+            for start in range(0, n, _SLICE)
+        )
+        while slices:
+            yield self.cluster.get(slices.popleft())
 
 
 def count_corpus_on_cluster(
@@ -166,36 +176,62 @@ def _count_pairs(
     texts: list[Any], starts: list[int], vocabulary: Vocabulary, settings: CountSettings, cluster: Cluster,
     on_tokens: Callable[[int, int], None], n_tokens: int,
 ) -> ClusterTally:  # fmt: skip
-    """Have spans counted and added up."""
+    """Have pairs counted by groups of rows: each at once where every worker has room for all ids, else span by span."""
     windows = settings.windows
     V, C = len(vocabulary), windows.columns(len(vocabulary))
-    borders = row_blocks(vocabulary.counts, 2 * min(windows.window, starts[-1]), C)
-    cuts = np.unique(np.linspace(0, len(borders) - 1, cluster.n_parts + 1).astype(int)).tolist()
-    plan = Plan(windows, vocabulary, borders, list(pairwise(cuts)))
-    shared = cluster.submit(_same, plan)  # not put: whatever is lost can be made again from tasks alone
-    tasks = [cluster.submit(_pairs_of, texts[a:b], starts[a], shared) for a, b in _together(starts, cluster.n_parts)]
-    pieces = [[cluster.submit(_group_of, task, g) for task in tasks] for g in range(len(plan.groups))]
-    groups = [_tree(cluster, partial(_merge_rows, C), own) for own in pieces]
-    done = 0
-    for _, n in cluster.each([cluster.submit(_tokens_of, task) for task in tasks]):
+    plan = Plan(windows, vocabulary, row_blocks(vocabulary.counts, 2 * min(windows.window, starts[-1]), C))
+    memory, done = cluster.least_memory(), 0
+
+    def on_counted(n: int) -> None:
+        nonlocal done
         done += n
         on_tokens(min(done, n_tokens - 1), n_tokens)
+
+    at_once = starts[-1] <= _MOST_IDS and (memory is None or starts[-1] * _BYTES_PER_ID < memory)
+    groups = (_count_at_once if at_once else _count_spans)(texts, starts, plan, cluster, on_counted)
     shapes: list[Any] = [None] * len(groups)
     for g, found in cluster.each([cluster.submit(_shape_of, group) for group in groups]):
         shapes[g] = found
     indptr = np.concatenate(([0], np.cumsum(np.concatenate([sizes for sizes, _ in shapes]), dtype=np.int64)))
-    return ClusterTally(cluster, (V, C), indptr, np.dtype(f"i{max(width for _, width in shapes)}"), groups)
+    rows = list(pairwise(np.cumsum([0, *(len(sizes) for sizes, _ in shapes)]).tolist()))
+    return ClusterTally(cluster, (V, C), indptr, np.dtype(f"i{max(width for _, width in shapes)}"), groups, rows)
+
+
+def _count_at_once(
+    texts: list[Any], _: list[int], plan: Plan, cluster: Cluster, on_counted: Callable[[int], None]
+) -> list[Any]:
+    """Send all ids to every worker, which counts its groups of rows to the end: nothing is left to be added up."""
+    counts, borders = plan.vocabulary.counts, plan.borders
+    seen = np.add.reduceat(counts, borders[:-1])  # occurrences of the words of every block
+    cuts = equal_ranges(seen + 1, cluster.n_workers)
+    shared = cluster.submit(_same, plan)  # not put: what is lost can be made again from tasks alone
+    ids = [cluster.submit(_numbers_of, text, shared) for text in texts]
+    groups = cluster.spread(_rows_at_once, [(ids, shared, cut) for cut in cuts])
+    for g, _ in cluster.each([cluster.submit(_shape_of, group) for group in groups]):
+        on_counted(int(seen[slice(*cuts[g])].sum()))
+    return groups
+
+
+def _count_spans(
+    texts: list[Any], starts: list[int], plan: Plan, cluster: Cluster, on_counted: Callable[[int], None]
+) -> list[Any]:
+    """Have every worker count all rows in some spans, then add them up by groups of rows."""
+    shared = cluster.submit(_same, plan)
+    spans = _together(starts, cluster.n_workers)
+    tasks = cluster.spread(_pairs_of, [(texts[a:b], starts[a], shared) for a, b in spans])
+    pairs = np.zeros(len(plan.borders) - 1, dtype=np.int64)
+    for _, (n, found) in cluster.each([cluster.submit(_sizes_of, task, near=task) for task in tasks]):
+        pairs += found
+        on_counted(n)
+    cuts = equal_ranges(pairs + 1, cluster.n_parts)  # groups of blocks that take about equally long to add up
+    pieces = [[cluster.submit(_group_of, task, *cut, near=task) for task in tasks] for cut in cuts]
+    n_columns = plan.windows.columns(len(plan.vocabulary))
+    return [_tree(cluster, partial(_merge_rows, n_columns), own) for own in pieces]
 
 
 def _together(starts: list[int], n: int) -> list[tuple[int, int]]:
     """Put small spans together, so that there are about n to count: the fewer there are, the less is added up."""
-    size = min(-(-starts[-1] // n), _MOST_IDS)
-    groups, first = [], 0
-    for i in range(1, len(starts)):
-        if i == len(starts) - 1 or starts[i + 1] - starts[first] > size:
-            groups.append((first, i))
-            first = i
-    return groups
+    return equal_ranges(np.diff(starts).astype(np.int64) + 1, max(n, -(-starts[-1] // _MOST_IDS)))
 
 
 def _tree(cluster: Cluster, merge: Callable[[list[Any]], Any], handles: list[Any]) -> Any:
@@ -237,14 +273,27 @@ def _merge_words(parts: list[SpanWords]) -> SpanWords:
     return SpanWords([*index], counts)
 
 
+def _numbers_of(text: Text, plan: Plan) -> NDArray[np.int32]:
+    """Return the rows of the words of a span, one after the other."""
+    return _rows_of(_tokens(text), plan.vocabulary)
+
+
+def _rows_at_once(numbers: list[NDArray[np.int32]], plan: Plan, blocks: tuple[int, int]) -> Rows:
+    """Count the pairs of some blocks of rows in the whole text."""
+    return _joined(_count_blocks(np.concatenate(numbers), 0, plan, *blocks))
+
+
 def _pairs_of(texts: list[Text], start: int, plan: Plan) -> tuple[int, list[Rows]]:
-    """Count the pairs of some spans; return their tokens, and columns and counts by groups of rows.
+    """Count the pairs of some spans; return their tokens, and columns and counts by blocks of rows.
 
     ``start`` is how many ids come before them in the corpus: by its place there a token is dropped, or not.
     """
+    rows = np.concatenate([_numbers_of(text, plan) for text in texts])
+    return int(np.count_nonzero(rows >= 0)), _count_blocks(rows, start, plan, 0, len(plan.borders) - 1)
+
+
+def _count_blocks(rows: NDArray[np.int32], start: int, plan: Plan, first: int, last: int) -> list[Rows]:
     vocabulary, windows = plan.vocabulary, plan.windows
-    rows = np.concatenate([_rows_of(_tokens(text), vocabulary) for text in texts])
-    n_tokens = int(np.count_nonzero(rows >= 0))
     if windows.subsample:
         rows = kept(rows, start, keep_probability(vocabulary.counts, windows.subsample), windows.subsample_seed)
     V, weights = len(vocabulary), windows.weights(max(len(rows), 1))
@@ -253,11 +302,10 @@ def _pairs_of(texts: list[Text], start: int, plan: Plan) -> tuple[int, list[Rows
     places, positions = find_positions(padded, len(pad), len(pad) + len(rows), V)
     sides = (windows.contexts(V), windows.columns(V) - windows.contexts(V))
     scratch = Scratch(windows.columns(V))
-    blocks = [
+    return [
         count_rows(padded, positions, places, block, weights, sides, scratch)
-        for block in pairwise(plan.borders.tolist())
+        for block in pairwise(plan.borders[first : last + 1].tolist())
     ]
-    return n_tokens, [_joined(blocks[a:b]) for a, b in plan.groups]
 
 
 def _rows_of(tokens: SpanTokens, vocabulary: Vocabulary) -> NDArray[np.int32]:
@@ -271,16 +319,23 @@ def _joined(blocks: list[Rows]) -> Rows:
     return sizes, columns, values
 
 
-def _tokens_of(counted: tuple[int, list[Rows]]) -> int:
-    return counted[0]
+def _sizes_of(counted: tuple[int, list[Rows]]) -> tuple[int, NDArray[np.int64]]:
+    """Return the tokens, and the pairs of every block of rows."""
+    return counted[0], np.array([len(columns) for _, columns, _ in counted[1]])
 
 
-def _group_of(counted: tuple[int, list[Rows]], group: int) -> Rows:
-    return counted[1][group]
+def _group_of(counted: tuple[int, list[Rows]], first: int, last: int) -> Rows:
+    return _joined(counted[1][first:last])
 
 
 def _merge_rows(n_columns: int, parts: list[Rows]) -> Rows:
     return parts[0] if len(parts) == 1 else add_rows(parts, Scratch(n_columns))
+
+
+def _slice_of(rows: Rows, start: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return columns and counts of a group from a pair on, at most so many that they travel in one piece."""
+    _, columns, values = rows
+    return columns[start : start + _SLICE], values[start : start + _SLICE]
 
 
 def _shape_of(rows: Rows) -> tuple[NDArray[np.int32], int]:

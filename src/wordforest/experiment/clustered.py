@@ -189,7 +189,7 @@ def codes_in_file(path: Path, A: NDArray[Any], *, unit: bool = False) -> sparse.
             _, columns = np.nonzero(rows)
             yield columns.astype(np.int32), rows[rows != 0]
 
-    write_csr_parts(path, (len(A), A.shape[1]), indptr, np.dtype(np.float32), parts)
+    write_csr_parts(path, (len(A), A.shape[1]), indptr, np.dtype(np.float32), parts())
     return map_csr(path)
 
 

@@ -82,7 +82,7 @@ def save_count_parts(
     with replaced(folder, RESULTS, _LAST) as staging:
         write_json(staging / "config.json", config)
         write_vocab(staging / "vocab.tsv", words, counts)
-        write_csr_parts(staging / _LAST, parts.shape, parts.indptr, np.dtype(parts.dtype), parts.parts)
+        write_csr_parts(staging / _LAST, parts.shape, parts.indptr, np.dtype(parts.dtype), parts.parts())
         if all_words is not None:
             all_words.rename(staging / ALL_WORDS)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,7 +21,7 @@ from wordforest.store.files import replace_file
 Tensors: TypeAlias = dict[str, NDArray[Any]]
 AnyCSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 
-Parts: TypeAlias = Callable[[], Iterator[tuple[NDArray[np.int32], NDArray[Any]]]]  # columns and values, rows in order
+Parts: TypeAlias = Iterator[tuple[NDArray[np.int32], NDArray[Any]]]  # columns and values, rows in order
 
 _CSR_NAMES = ("data", "indices", "indptr", "shape")
 _SLICE = 1 << 20
@@ -114,28 +115,34 @@ def write_csr(path: Path, matrix: AnyCSR) -> None:
 def write_csr_parts(
     path: Path, shape: tuple[int, int], indptr: NDArray[np.int64], dtype: np.dtype[Any], parts: Parts
 ) -> None:
-    """Write the file that ``write_csr`` would, of a matrix whose columns and values come part by part, twice."""
+    """Write the file that ``write_csr`` would, of a matrix whose columns and values come part by part."""
     small = {"indptr": indptr.astype(np.int64, copy=False), "shape": np.array(shape, dtype=np.int64)}
     nnz = int(indptr[-1])
     sizes = {"data": (nnz, dtype), "indices": (nnz, np.dtype(np.int32))}
     sizes |= {name: (len(array), array.dtype) for name, array in small.items()}
     names = sorted(sizes, key=lambda name: (-sizes[name][1].itemsize, name))  # as safetensors has them
-    header, end = {}, 0
+    header, place, end = {}, {}, 0  # place: where the next of each goes
     for name in names:
         length, kind = sizes[name]
-        begin, end = end, end + length * kind.itemsize
+        place[name] = begin = end
+        end += length * kind.itemsize
         letter = "F" if kind.kind == "f" else "I"
         header[name] = {"dtype": f"{letter}{8 * kind.itemsize}", "shape": [length], "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with replace_file(path) as temporary, temporary.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
-        for name in names:
-            if name in small:
-                file.write(small[name].tobytes())
-                continue
-            for columns, values in parts():
-                file.write((columns if name == "indices" else values.astype(dtype, copy=False)).tobytes())
+        start = file.tell()
+        file.truncate(start + end)
+        for name, array in chain(small.items(), _named(parts, dtype)):
+            file.seek(start + place[name])
+            place[name] += file.write(np.ascontiguousarray(array).data)
+
+
+def _named(parts: Parts, dtype: np.dtype[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
+    for columns, values in parts:
+        yield "indices", columns
+        yield "data", values.astype(dtype, copy=False)
 
 
 def map_csr(path: Path) -> AnyCSR:
