@@ -195,16 +195,23 @@ def test_a_matrix_in_memory_has_the_bits_of_one_machine(cluster: Cluster, dense:
     assert (there.gap, there.n_iter, there.converged) == (here.gap, here.n_iter, here.converged)
 
 
-def test_codes_are_written_by_the_workers(cluster: Cluster, whole: Path, tmp_path: Path) -> None:
-    from wordforest.experiment.clustered import encode_counts
-    from wordforest.settings import AssociationSettings
+def test_new_words_are_coded_by_the_workers(cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path) -> None:
+    lines = large_corpus.read_text(encoding="utf-8").splitlines()
+    (tmp_path / "other.txt").write_text("\n".join(lines[::2]) + "\nunheard of words " * 9, encoding="utf-8")
+    wf.count_corpus(tmp_path / "other.txt", tmp_path / "other", min_count=5)  # contexts have other numbers there
+    for number, counts in enumerate((whole / "counts", tmp_path / "other")):
+        here, there = (tmp_path / f"{name}{number}" for name in ("here", "there"))
+        one, other = (wf.encode_counts(whole / "run", counts, here), wf.encode_counts(
+            whole / "run", counts, there, cluster=cluster
+        ))  # fmt: skip
+        assert same(here, there, ("codes.safetensors", "vocab.tsv", "forest.json", "config.json"))
+        assert {file.name for file in here.iterdir()} == {file.name for file in there.iterdir()}
+        assert (one.codes != other.codes).nnz == 0
 
-    run, counts = wf.load_run(whole / "run"), wf.store.load_counts(whole / "counts")[2]
-    penalty = wf.ForestL2(run.forest, 0.1)
-    here = wf.encode(wf.pmi(counts), run.dictionary, penalty)
-    said, codes = encode_counts(whole / "counts", run.dictionary, penalty, AssociationSettings(), cluster, tmp_path)
-    np.testing.assert_array_equal(codes.toarray(), here.A)
-    assert (said.gap, said.n_iter) == (here.gap, here.n_iter)
+
+def test_coding_on_a_cluster_needs_a_folder(whole: Path) -> None:
+    with pytest.raises(InputError, match="needs a folder that all workers see"):
+        wf.encode_counts(whole / "run", whole / "counts", cluster="local:1")
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("WORDFOREST_TORTURE", "2"))))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from wordforest.compile import kernel
 from wordforest.counts.tally import CSR, Block, Tally, merged, packed
@@ -37,6 +38,20 @@ def joined(
     shards = [_renumbered(part, borders, n_columns, place, executor) for part in parts]
     indptr, blocks = merged(shards, borders, n_columns, place, executor)
     return Tally(vocabulary, fingerprint, n_columns, indptr, place, borders, blocks)
+
+
+def move_columns(matrix: Any, columns: NDArray[np.integer[Any]], n_columns: int) -> sparse.csr_array:
+    """Return counts with column c at ``columns[c]``, dropped if that is negative; what meets is added up."""
+    if np.array_equal(columns, np.arange(n_columns)):
+        return sparse.csr_array(matrix)
+    places = columns[matrix.indices].astype(np.int32)
+    kept = places >= 0
+    before = np.concatenate(([0], np.cumsum(kept)))  # kept pairs in front of each pair, and of the end
+    parts = (matrix.data[kept].astype(np.int64), places[kept], before[matrix.indptr])
+    moved = sparse.csr_array(parts, shape=(matrix.shape[0], n_columns))
+    moved.sum_duplicates()
+    moved.data = narrow(moved.data)
+    return moved
 
 
 def _renumbered(

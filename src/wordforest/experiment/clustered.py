@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,7 @@ from wordforest.coder.encode import Codes
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.sharded import ClusterRows, how_to_code
 from wordforest.coder.shards import equal_ranges
+from wordforest.counts.joining import move_columns
 from wordforest.errors import InputError
 from wordforest.execution import Cluster, Threads
 from wordforest.experiment.counting import threads
@@ -69,6 +70,14 @@ def refuse_on_cluster(settings: TrainSettings) -> None:
 
 
 @dataclass(frozen=True, eq=False)
+class Moves:
+    """Where the columns of counts go: column c to ``columns[c]`` of ``n_columns``, nowhere if that is negative."""
+
+    columns: NDArray[np.int64]
+    n_columns: int
+
+
+@dataclass(frozen=True, eq=False)
 class CountedRows:
     """The association of words and contexts, made by the workers from counts in a folder that they all see."""
 
@@ -79,32 +88,37 @@ class CountedRows:
     log_c: NDArray[np.float32]
     least: float | None  # what is not above it is not stored
     dtype: Any
+    moves: Moves | None
 
     @classmethod
-    def of(cls, folder: Path, settings: TrainSettings | AssociationSettings, cluster: Cluster) -> CountedRows:
+    def of(
+        cls, folder: Path, settings: TrainSettings | AssociationSettings, cluster: Cluster, moves: Moves | None = None
+    ) -> CountedRows:
         """Return the rows for the counts of a folder; workers add up the margins."""
         path = (folder / "counts.safetensors").resolve()
         matrix = map_csr(path)
+        shape = (matrix.shape[0], matrix.shape[1] if moves is None else moves.n_columns)
         ranges = equal_ranges(np.diff(matrix.indptr).astype(np.int64) + 1, cluster.n_parts)
-        parts = cluster.map(partial(_margins_of, path, matrix.shape), ranges)
+        parts = cluster.map(partial(_margins_of, path, shape, moves), ranges)
         by_row, by_column = zip(*parts, strict=True)
         log_v, log_c = log_margins(np.concatenate(by_row), np.sum(by_column, axis=0), settings.smoothing)
         least = None if settings.measure == "pmi" else settings.shift
         dtype = np.dtype(getattr(settings, "dtype", "float32"))
-        return cls(path, matrix.shape, np.array(matrix.indptr), log_v, log_c, least, dtype)
+        return cls(path, shape, np.array(matrix.indptr), log_v, log_c, least, dtype, moves)
 
     def most_entries(self) -> NDArray[Any]:
-        """Return the counted pairs of every row, (V,)."""
+        """Return the counted pairs of every row, (V,); some may meet, or go, when columns are moved."""
         return np.diff(self.indptr)
 
     @property
     def exact(self) -> bool:
         """Whether all counted pairs are stored."""
-        return self.least is None
+        return self.least is None and self.moves is None
 
     def rows(self, first: int, last: int) -> partial[sparse.csr_array]:
         """Return what makes a range of rows."""
-        return partial(_load_rows, self.path, (first, last), self.log_v[first:last], self.log_c, self.least, self.dtype)
+        logs = (self.log_v[first:last], self.log_c)
+        return partial(_load_rows, self.path, (first, last), logs, self.least, self.dtype, self.moves)
 
 
 @dataclass(frozen=True)
@@ -152,20 +166,21 @@ def rows_on_cluster(
 
 
 def encode_counts(
-    folder: Path, D: NDArray[Any], penalty: Penalty, settings: AssociationSettings, cluster: Cluster, out: Path
-) -> tuple[Codes, sparse.csr_array]:
+    folder: Path, D: NDArray[Any], penalty: Penalty, settings: AssociationSettings, cluster: Cluster, out: Path,
+    *, moves: Moves | None = None, unit: bool = False, on_words: Callable[[int], None] = lambda _: None,
+) -> tuple[Codes, Path]:  # fmt: skip
     """Code all words of a counts folder with a dictionary D (C, M); workers write the codes into the folder ``out``.
 
-    Returns the codes as a mapped sparse matrix, and what ``encode`` would say of them. Working files are removed.
+    Returns what ``encode`` would say of the codes, and the file that holds them as a sparse matrix. ``moves`` makes the
+    columns of the counts those of D.
     """
-    rows = ClusterRows(CountedRows.of(folder, settings, cluster), cluster, D.shape[1])
+    rows = ClusterRows(CountedRows.of(folder, settings, cluster, moves), cluster, D.shape[1])
+    rows.on_words = on_words
     file = CodesFile(out.resolve() / _CODES)
     file.create((rows.shape[0], D.shape[1]), D.dtype)
     codes = rows.encode(how_to_code(D, penalty, cluster), file.write, lambda *_: None)
-    found = codes_in_file(out / "codes.tmp", file.read())
-    file.path.unlink()
-    file.path.with_suffix(".json").unlink()
-    return codes, found
+    codes_in_file(out / "codes.safetensors", file.read(), unit=unit)
+    return codes, out / "codes.safetensors"
 
 
 def codes_in_file(path: Path, A: NDArray[Any], *, unit: bool = False) -> sparse.csr_array:
@@ -202,7 +217,9 @@ def counted(folder: Path) -> tuple[Vocabulary, dict[str, Any]]:
     return vocabulary, without_facts(store.read_json(folder / "config.json"))
 
 
-def _margins_of(path: Path, shape: tuple[int, int], rows: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _margins_of(
+    path: Path, shape: tuple[int, int], moves: Moves | None, rows: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the sums of some rows and of the columns over them."""
     counts = _counts_rows(path, rows)
     try:
@@ -213,17 +230,22 @@ def _margins_of(path: Path, shape: tuple[int, int], rows: tuple[int, int]) -> tu
         raise InputError(
             f"{path}: a stored count is {counts.data.min()}, but on a cluster they start at 1. Count again."
         )
+    counts = _moved(counts, moves)
     by_row, by_column = margins(counts) if counts.shape[0] else (np.zeros(0), np.zeros(shape[1]))
     return by_row, by_column
 
 
 def _load_rows(
-    path: Path, rows: tuple[int, int], log_v: NDArray[np.float32], log_c: NDArray[np.float32], least: float | None,
-    dtype: Any,
+    path: Path, rows: tuple[int, int], logs: tuple[NDArray[np.float32], NDArray[np.float32]], least: float | None,
+    dtype: Any, moves: Moves | None,
 ) -> sparse.csr_array:  # fmt: skip
-    X = pmi_rows(_counts_rows(path, rows), log_v, log_c, least)
+    X = pmi_rows(_moved(_counts_rows(path, rows), moves), *logs, least)
     X.data = X.data.astype(dtype, copy=False)
     return X
+
+
+def _moved(counts: sparse.csr_array, moves: Moves | None) -> sparse.csr_array:
+    return counts if moves is None else move_columns(counts, moves.columns, moves.n_columns)
 
 
 def _counts_rows(path: Path, rows: tuple[int, int]) -> sparse.csr_array:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,32 @@ from wordforest.coder.losses import Loss
 from wordforest.coder.penalties import L1, NonNegativeL1, Penalty
 from wordforest.coder.weighted import encode_weighted
 from wordforest.counts import Counts
-from wordforest.counts.windows import narrow
+from wordforest.counts.joining import move_columns
 from wordforest.errors import InputError
-from wordforest.execution import Threads
-from wordforest.experiment.counting import associate, load_counts, threads, versions
-from wordforest.experiment.output import as_codes, output, replace, unit_rows
+from wordforest.execution import Cluster, Threads
+from wordforest.experiment import clustered
+from wordforest.experiment.clustered import counted, workers_of
+from wordforest.experiment.counting import associate, load_counts, versions
+from wordforest.experiment.output import as_codes, output, replace
 from wordforest.experiment.weighted import pair_weights
 from wordforest.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings, TrainSettings
 from wordforest.store import Run
-from wordforest.text import RARE
+from wordforest.store.tensors import map_csr
+from wordforest.text import RARE, Vocabulary
 
 _SHAPING = ("window", "dynamic_window", "subsample", "mark_sides", "lowercase", "numbers")  # what a pair is
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """Codes of the words of a counts folder, (V, M), with the file that they lie in where workers wrote one."""
+
+    vocabulary: Vocabulary
+    config: dict[str, Any]  # of the counts
+    codes: sparse.csr_array
+    gap: float
+    file: Path | None = None
 
 
 def encode_counts(
@@ -38,47 +53,95 @@ def encode_counts(
     *,
     force: bool = False,
     workers: int | None = None,
+    cluster: str | Cluster | None = None,
     report: Reporter | None = None,
 ) -> Run:
     """Return the codes of all words of a counts folder with the dictionary of a run; ``out`` also writes them.
 
     Association, penalty and forest are the run's. Contexts are matched by name; those that the run does not know count
     as ``#rare#``, as they would have in its own text, or not at all where it has no such context. X comes from the new
-    counts alone. What comes back has no dictionary: its rows would not be named by its words.
+    counts alone. What comes back has no dictionary: its rows would not be named by its words. ``cluster`` is the
+    address of a Dask scheduler, ``local:N``, or a ``Cluster``, whose workers see ``counts`` and ``out``.
     """
-    report, executor = report or Reporter(), threads(workers)
-    learned, (new, config) = store.load_run(Path(run)), load_counts(Path(counts))
+    report = report or Reporter()
+    learned = store.load_run(Path(run))
     penalty = _penalty(Path(run), learned)
-    _check_alike(Path(counts), config, learned.config)
-    with output(out, force) as folder:
+    if cluster is not None:
+        _refuse_on_cluster(learned, out)
+    with workers_of(cluster, workers, report) as executor, output(out, force) as folder:
         for source in (run, counts):
             if folder and folder.resolve() == Path(source).resolve():
                 raise InputError(f"{folder}: what is read would be replaced. Choose another --out.")
-        matched, lost = match_contexts(new, learned)
-        if lost:
-            report.say(
-                f"note: {lost} contexts are unknown to {run}: they count as {RARE}, if that is one of its contexts"
-            )
-        report(Event("encode", 0, None, "words"))
-        dtype = str(learned.config.get("dtype", "float32"))
-        X = associate(matched, **_of(AssociationSettings, learned.config))
-        X.data = X.data.astype(dtype, copy=False)
-        A, gap = _codes(X, learned, matched, penalty, executor)
-        V = len(new.vocabulary)
-        report(Event("encode", V, V, "words"))
-        counted = {name: config.get(name) for name in (*asdict(CountSettings()), "corpus", "fingerprint")}
-        full = {
-            **learned.config, **counted, "gap": None if np.isnan(gap) else gap, "dictionary_of": str(run),
-            "dictionary_fingerprint": learned.config.get("fingerprint"), "versions": versions(),
-        }  # fmt: skip
-        A = A.astype(np.float32, copy=False)
-        codes = as_codes(unit_rows(A) if learned.config.get("unit") else A)
-        encoded = Run(new.vocabulary.words, new.vocabulary.counts, codes, None, learned.forest, full)
-        if folder:
-            replace(folder, force)
-            store.save_run(folder, encoded)
-            report.say(f"wrote {folder}: {V} words, {len(learned.forest)} dimensions")
+        with store.workplace(folder) if folder and cluster is not None else nullcontext(Path()) as place:
+            if isinstance(executor, Cluster):
+                found = _on_cluster(Path(run), Path(counts), learned, penalty, executor, place, report)
+            else:
+                found = _here(Path(run), Path(counts), learned, penalty, executor, report)
+            V = len(found.vocabulary)
+            report(Event("encode", V, V, "words"))
+            encoded = _as_run(str(run), learned, found)
+            if folder:
+                replace(folder, force)
+                store.save_run(folder, encoded, found.file)
+                report.say(f"wrote {folder}: {V} words, {len(learned.forest)} dimensions")
     return encoded
+
+
+def _here(run: Path, counts: Path, learned: Run, penalty: Penalty, executor: Threads, report: Reporter) -> _Encoded:
+    new, config = load_counts(counts)
+    _check_alike(counts, config, learned.config)
+    matched, lost = match_contexts(new, learned)
+    _tell_lost(run, lost, report)
+    dtype = str(learned.config.get("dtype", "float32"))
+    X = associate(matched, **_of(AssociationSettings, learned.config))
+    X.data = X.data.astype(dtype, copy=False)
+    A, gap = _codes(X, learned, matched, penalty, executor)
+    return _Encoded(new.vocabulary, config, as_codes(A, unit=bool(learned.config.get("unit"))), gap)
+
+
+def _on_cluster(
+    run: Path, counts: Path, learned: Run, penalty: Penalty, cluster: Cluster, place: Path, report: Reporter
+) -> _Encoded:
+    vocabulary, config = counted(counts)
+    _check_alike(counts, config, learned.config)
+    columns, lost = _columns(vocabulary, learned, map_csr(counts / "counts.safetensors").shape[1])
+    _tell_lost(run, lost, report)
+    assert learned.dictionary is not None  # noqa: S101 or there would be no penalty
+    D = learned.dictionary.astype(str(learned.config.get("dtype", "float32")))
+    done = 0
+
+    def on_words(n: int) -> None:
+        nonlocal done
+        done += n
+        report(Event("encode", done, len(vocabulary), "words"))
+
+    codes, file = clustered.encode_counts(
+        counts, D, penalty, AssociationSettings(**_of(AssociationSettings, learned.config)), cluster, place,
+        moves=clustered.Moves(columns, len(D)), unit=bool(learned.config.get("unit")), on_words=on_words,
+    )  # fmt: skip
+    return _Encoded(vocabulary, config, map_csr(file), codes.gap, file)
+
+
+def _as_run(run: str, learned: Run, found: _Encoded) -> Run:
+    counted = {name: found.config.get(name) for name in (*asdict(CountSettings()), "corpus", "fingerprint")}
+    full = {
+        **learned.config, **counted, "gap": None if np.isnan(found.gap) else found.gap, "dictionary_of": run,
+        "dictionary_fingerprint": learned.config.get("fingerprint"), "versions": versions(),
+    }  # fmt: skip
+    return Run(found.vocabulary.words, found.vocabulary.counts, found.codes, None, learned.forest, full)
+
+
+def _tell_lost(run: Path, lost: int, report: Reporter) -> None:
+    if lost:
+        report.say(f"note: {lost} contexts are unknown to {run}: they count as {RARE}, if that is one of its contexts")
+    report(Event("encode", 0, None, "words"))
+
+
+def _refuse_on_cluster(learned: Run, out: str | Path | None) -> None:
+    if out is None:
+        raise InputError("coding on a cluster needs a folder that all workers see. Give --out, or out=.")
+    if learned.config["learner"] == "online":
+        clustered.refuse_on_cluster(TrainSettings(**{**_of(TrainSettings, learned.config), "device": "cpu"}))
 
 
 def _codes(
@@ -96,32 +159,23 @@ def _codes(
 
 def match_contexts(new: Counts, run: Run) -> tuple[Counts, int]:
     """Return the counts with the contexts of a run for columns, (V, C of the run), and how many it did not know."""
+    columns, lost = _columns(new.vocabulary, run, new.matrix.shape[1])
+    n = 0 if run.dictionary is None else len(run.dictionary)
+    return Counts(move_columns(new.matrix, columns, n), new.vocabulary, new.fingerprint), lost
+
+
+def _columns(vocabulary: Vocabulary, run: Run, n_columns: int) -> tuple[NDArray[np.int64], int]:
+    """Return where every column of counts is among the contexts of a run, or -1, and how many it does not know."""
     sides = 2 if run.config.get("mark_sides") else 1
-    D = run.dictionary
-    n_old, n_new = (0 if D is None else len(D)) // sides, new.matrix.shape[1] // sides
+    n_old, n_new = (0 if run.dictionary is None else len(run.dictionary)) // sides, n_columns // sides
     place = {word: column for column, word in enumerate(run.words[:n_old])}
     pool = place.get(RARE, -1)
-    column = np.array([place.get(word, -1) for word in new.vocabulary.words[:n_new]], dtype=np.int32)
+    column = np.array([place.get(word, -1) for word in vocabulary.words[:n_new]], dtype=np.int64)
     lost = int(np.count_nonzero(column < 0))
     if lost == n_new:
         raise InputError("no context of the counts is known to the run. Count text in the language of the run.")
     column[column < 0] = pool
-    lookup = np.concatenate([np.where(column < 0, -1, column + side * n_old) for side in range(sides)])
-    return Counts(_moved(new.matrix, lookup, n_old * sides), new.vocabulary, new.fingerprint), lost
-
-
-def _moved(matrix: Any, lookup: NDArray[np.int64], n_columns: int) -> sparse.csr_array:
-    """Return counts with column c at ``lookup[c]``, dropped if negative; what meets is added up."""
-    if np.array_equal(lookup, np.arange(n_columns)):
-        return sparse.csr_array(matrix)
-    columns = lookup[matrix.indices].astype(np.int32)
-    kept = columns >= 0
-    before = np.concatenate(([0], np.cumsum(kept)))  # kept pairs in front of each pair, and of the end
-    parts = (matrix.data[kept].astype(np.int64), columns[kept], before[matrix.indptr])
-    moved = sparse.csr_array(parts, shape=(matrix.shape[0], n_columns))
-    moved.sum_duplicates()
-    moved.data = narrow(moved.data)
-    return moved
+    return np.concatenate([np.where(column < 0, -1, column + side * n_old) for side in range(sides)]), lost
 
 
 def _penalty(folder: Path, run: Run) -> Penalty:

@@ -13,7 +13,7 @@ from wordforest.store.checkpoint import (
 from wordforest.store.counts import is_counts_folder, load_counts, save_counts
 from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
 from wordforest.store.formats import read_vectors, vector_files, write_vectors
-from wordforest.store.lock import locked, remove_leftovers
+from wordforest.store.lock import locked, remove_leftovers, workplace
 from wordforest.store.names import COUNTS
 from wordforest.store.run import Run, check_free, is_run_folder, load_run, save_run
 from wordforest.store.spool import arrays_in
@@ -44,6 +44,7 @@ __all__ = [
     "save_run",
     "save_state",
     "vector_files",
+    "workplace",
     "write_figure",
     "write_json",
     "write_sparse",
