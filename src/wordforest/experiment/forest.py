@@ -207,7 +207,7 @@ def _online(
         report.say(f"starting from {settings.begins_with}")
         begin = settings.start
         if isinstance(begin, SpectralStart):
-            begin = changed(begin, on_step=lambda step: report(starting(step, X.shape[0])))
+            begin = changed(begin, on_step=starting(report, X.shape[0]))
         first = begin(X, forest, nonnegative=settings.nonnegative, seed=settings.seed, executor=executor)
         start, forest = first.D, first.forest
     penalty = settings.penalty_over(forest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from scipy import sparse
 from wordforest import store
 from wordforest.coder.online import Step
 from wordforest.errors import InputError
-from wordforest.progress import Event
+from wordforest.progress import Event, Reporter
 
 
 @contextmanager
@@ -79,9 +79,12 @@ def unit_rows(A: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.divide(A, length, out=np.zeros_like(A), where=length > 0))
 
 
-def starting(step: Step, n_words: int) -> Event:
-    """Return a step of a start as progress; how many it takes is not known before."""
-    return Event("start", step.words_seen % n_words or n_words, None, "words", {"objective": step.objective})
+def starting(report: Reporter, n_words: int) -> Callable[[Step], None]:
+    """Report that a start has begun, and return what reports its steps; how many it takes is not known before."""
+    report(Event("start", 0, None, "words"))
+    return lambda step: report(
+        Event("start", step.words_seen % n_words or n_words, None, "words", {"objective": step.objective})
+    )
 
 
 def learning(step: Step, n_words: int) -> Event:

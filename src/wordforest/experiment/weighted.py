@@ -48,8 +48,8 @@ def learn_with_weights(
     loss.check(X)
     check_learning_fits(X.shape[0], X.shape[1], len(forest))
     start = settings.start
-    if isinstance(start, SpectralStart):
-        start = changed(start, loss=loss, on_step=lambda step: report(starting(step, X.shape[0])))
+    if isinstance(start, SpectralStart) and begun is None:
+        start = changed(start, loss=loss, on_step=starting(report, X.shape[0]))
     advice = "Use fewer trees, or the device cpu."
     with memory_told(f"{X.nnz:,} pairs and {len(forest)} components", advice):
         placed = X if settings.device == "cpu" else kernels.DeviceRows.put(X, settings.device)
