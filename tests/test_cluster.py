@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import signal
@@ -234,6 +235,24 @@ def test_two_of_three_workers_are_killed_and_the_bits_stay(
     killer.join()
     assert [victim.wait() for victim in victims] == [-signal.SIGKILL] * 2
     assert same(tmp_path / "run", whole / "run")
+
+
+def test_a_worker_that_cannot_be_reached_any_more_is_a_dead_one(cluster: Cluster) -> None:
+    tries = []
+
+    def ask() -> str:
+        tries.append(1)
+        if len(tries) == 1:  # what Dask raises when it asks a worker that was just killed
+            raise OSError("Timed out trying to connect to tcp://127.0.0.1:1 after 30 s")
+        return "found"
+
+    assert cluster.attempt(lambda: cluster._asked(ask)) == "found"
+
+    def fail() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        cluster.get(cluster.submit(fail))
 
 
 SCRIPT = """

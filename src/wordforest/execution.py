@@ -377,7 +377,12 @@ class Cluster:
                 f"{error.last_worker.address}. Most often such a task needs more memory than a worker has: give "
                 "workers more, or more workers. docs/cluster.md says how much is needed. Then go on with --resume."
             ) from error
-        except (CancelledError, CommClosedError, TimeoutError, ConnectionError) as error:
+        except (CancelledError, OSError) as error:
+            told = isinstance(error, CancelledError | CommClosedError | TimeoutError | ConnectionError)
+            if (
+                not told and getattr(error, "errno", None) is not None
+            ):  # of a task, as a full disk; Dask's have no number
+                raise
             if self._alive():
                 raise _LostError(f"workers died, and what a task needed with them ({error}). Run it again.") from error
             raise ClusterError(
