@@ -26,6 +26,7 @@ from wordforest.errors import ClusterError, InputError
 from wordforest.execution import Cluster, Threads
 from wordforest.experiment import cluster_counting
 from wordforest.progress import Event, Reporter
+from wordforest.text import spans
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -117,6 +118,11 @@ def seconds(processes: Processes, large_corpus: Path, tmp_path_factory: pytest.T
     wf.train(large_corpus, out=tmp_path_factory.mktemp("unharmed"), cluster=connected, **SETTINGS)
     connected.client.close()
     return time.monotonic() - began
+
+
+@pytest.fixture(autouse=True)
+def _many_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spans, "_LEAST", 1 << 17)
 
 
 def same(a: Path, b: Path, names: tuple[str, ...] = FILES) -> bool:

@@ -324,14 +324,11 @@ class Cluster:
             yield number[handle.key], self.get(handle)
 
     def collect(self, handles: list[Handle], on_done: Callable[[int], object] = lambda _: None) -> list[Any]:
-        """Return the values of all handles at once; ``on_done`` hears the number of each as it is done."""
-        from distributed import as_completed
-
-        number = {handle.key: i for i, handle in enumerate(handles)}
-        done = as_completed(handles, loop=self.client.loop)
-        for _ in handles:
-            on_done(number[self._asked(lambda: next(done)).key])
-        values: list[Any] = self._asked(lambda: self.client.gather(handles))
+        """Return the values of all handles, fetched as they are done; ``on_done`` hears the number of each."""
+        values: list[Any] = [None] * len(handles)
+        for i, value in self.each(handles):
+            values[i] = value
+            on_done(i)
         return values
 
     def stream(self, start: Callable[[T], Handle], items: Iterable[T]) -> Iterator[tuple[T, Any]]:

@@ -105,16 +105,13 @@ def code_part(part: RowPart, how: How, batch: Batch) -> Coded:
     return Coded(codes, learner.penalties[rows], state.losses[rows], sums, int(np.count_nonzero(codes)))
 
 
-def finish_shard(part: RowPart, how: How, batch: Batch, first: int, write: Write) -> Coded:
-    """Code all words of a shard to the end and write their codes; ``first`` is the number of the first of all words."""
+def finish_part(part: RowPart, how: How, batch: Batch, first: int, write: Write) -> Coded:
+    """Code all words of a part to the end and write their codes; ``first`` is the number of the first of all words."""
     learner = _ShardLearner(part, how, batch)
-    rows = slice(int(batch.rows[0]), int(batch.rows[-1]) + 1)
-    learner.shards = [(rows.start, rows.stop)]
     with one_blas_thread():
         blocks = list(learner._code_exactly())
-    A = learner.state.A[rows]
-    losses, penalties = learner.state.losses[rows], learner.penalties[rows]
-    return Coded(write(first, A), penalties, losses, blocks, int(np.count_nonzero(A)))
+    A = learner.state.A
+    return Coded(write(first, A), learner.penalties, learner.state.losses, blocks, int(np.count_nonzero(A)))
 
 
 def encode_part(part: RowPart, how: How, first: int, write: Write) -> tuple[list[tuple[int, bool, float]], Any]:

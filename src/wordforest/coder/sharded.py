@@ -33,7 +33,7 @@ from wordforest.coder.shard_tasks import (
     code_part,
     cut_columns,
     encode_part,
-    finish_shard,
+    finish_part,
     join_columns,
     join_rows,
     kept,
@@ -240,26 +240,24 @@ class ClusterRows:
 
         Returns the loss, the worst gap and whether all is exact for each block, in order.
         """
-        shards = [(i, shard) for i, group in enumerate(self.groups) for shard in group]
-        blocks: dict[tuple[int, Range], Any] = dict.fromkeys(shards)
+        done: list[Any] = [None] * len(self.parts)
 
         def work() -> None:
             (shared,) = self.cluster.put([how])
 
-            def start(place: tuple[int, Range]) -> Any:
-                i, (first, last) = place
-                begin, end = self.ranges[i]
-                own = None if weights is None else weights[begin:end]
-                (batch,) = self.cluster.put([Batch(np.arange(first, last) - begin, codes[first:last], own)])
-                return self.cluster.submit(finish_shard, self.parts[i], shared, batch, first, write, near=self.parts[i])
+            def start(i: int) -> Any:
+                part, (first, last) = self.parts[i], self.ranges[i]
+                own = None if weights is None else weights[first:last]
+                (batch,) = self.cluster.put([Batch(np.arange(last - first), codes[first:last], own)])
+                return self.cluster.submit(finish_part, part, shared, batch, first, write, near=part)
 
-            for place, coded in self.cluster.stream(start, [place for place in shards if blocks[place] is None]):
-                take(slice(*place[1]), coded)
-                blocks[place] = coded.sums
+            for i, coded in self.cluster.stream(start, [i for i, blocks in enumerate(done) if blocks is None]):
+                take(slice(*self.ranges[i]), coded)
+                done[i] = coded.sums
                 self.on_words(len(coded.losses))
 
         self.cluster.attempt(work)
-        return [block for place in shards for block in blocks[place]]
+        return [block for blocks in done for block in blocks]
 
     def encode(self, how: How, write: Write, take: Callable[[slice, Any], None]) -> Codes:
         """Code all rows from nothing; workers put the codes away by ``write``, ``take`` gets what that returned.

@@ -24,7 +24,7 @@ from wordforest.text.tokenizer import BREAK, FormTable, split_forms
 from wordforest.text.tokens import TextRules, normalise
 
 _SPANS = 16
-_LEAST = 1 << 20  # bytes of a span
+_LEAST = 16 << 20  # bytes of a span: words of many small ones take longer to merge than to read
 _MOST = 256 << 20
 
 
