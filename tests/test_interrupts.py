@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,6 +49,21 @@ def test_between_steps_a_first_signal_waits_and_is_told():
 def test_before_the_first_step_there_is_nothing_to_wait_for():
     with pytest.raises(KeyboardInterrupt), interrupts.listening(print), interrupts.step_by_step():
         told(signal.SIGINT)
+
+
+def test_a_signal_that_is_lost_in_a_callback_comes_again(capfd):
+    class Thing:
+        pass
+
+    def stop() -> None:
+        thing = Thing()
+        _ = weakref.ref(thing, lambda _: told(signal.SIGTERM))  # Python takes no exception from there
+        del thing
+        time.sleep(5)
+
+    with pytest.raises(interrupts.Terminated), interrupts.listening(print):
+        stop()
+    assert "Exception ignored" not in capfd.readouterr().err
 
 
 def test_a_second_signal_does_not_wait():

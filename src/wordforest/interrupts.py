@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,8 +33,7 @@ class _Listener:
 
     def hear(self, number: int, frame: FrameType | None = None) -> None:
         if _is_delicate(frame):
-            signal.signal(signal.SIGALRM, lambda _, later: self.hear(number, later))
-            signal.setitimer(signal.ITIMER_REAL, _SOON)
+            self._hear_soon(number)
             return
         if self.patient and not self.came:
             self.came = number
@@ -42,6 +42,17 @@ class _Listener:
         self.patient, self.came = False, 0
         self.raised = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
         raise self.raised
+
+    def hear_again(self, lost: Any) -> None:
+        """Raise a signal once more that was raised where nobody could take it, as in a callback from C."""
+        if self.raised is None or lost.exc_value is not self.raised:
+            sys.__unraisablehook__(lost)
+            return
+        self._hear_soon(signal.SIGTERM if isinstance(self.raised, Terminated) else signal.SIGINT)
+
+    def _hear_soon(self, number: int) -> None:
+        signal.signal(signal.SIGALRM, lambda _, frame: self.hear(number, frame))
+        signal.setitimer(signal.ITIMER_REAL, _SOON)
 
 
 _listener = _Listener()
@@ -66,9 +77,11 @@ def listening(say: Callable[[str], None]) -> Iterator[None]:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     for number in heard:
         signal.signal(number, _listener.hear)
+    hook, sys.unraisablehook = sys.unraisablehook, _listener.hear_again
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number in heard:
             signal.signal(number, usual[number])
