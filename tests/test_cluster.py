@@ -216,9 +216,12 @@ def test_new_words_are_coded_by_the_workers(cluster: Cluster, large_corpus: Path
         assert (one.codes != other.codes).nnz == 0
 
 
-def test_coding_on_a_cluster_needs_a_folder(whole: Path) -> None:
+def test_coding_on_a_cluster_needs_a_folder_and_pairs_that_count_alike(whole: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs a folder that all workers see"):
         wf.encode_counts(whole / "run", whole / "counts", cluster="local:1")
+    wf.train(whole / "counts", out=tmp_path / "run", n_trees=1, weights="count:0.6", epochs=1)
+    with pytest.raises(InputError, match="was learned with weights"):
+        wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "codes", cluster="local:1")
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("WORDFOREST_TORTURE", "2"))))

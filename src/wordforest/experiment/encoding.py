@@ -67,7 +67,7 @@ def encode_counts(
     learned = store.load_run(Path(run))
     penalty = _penalty(Path(run), learned)
     if cluster is not None:
-        _refuse_on_cluster(learned, out)
+        _refuse_on_cluster(Path(run), learned, out)
     with workers_of(cluster, workers, report) as executor, output(out, force) as folder:
         for source in (run, counts):
             if folder and folder.resolve() == Path(source).resolve():
@@ -137,11 +137,11 @@ def _tell_lost(run: Path, lost: int, report: Reporter) -> None:
     report(Event("encode", 0, None, "words"))
 
 
-def _refuse_on_cluster(learned: Run, out: str | Path | None) -> None:
+def _refuse_on_cluster(run: Path, learned: Run, out: str | Path | None) -> None:
     if out is None:
         raise InputError("coding on a cluster needs a folder that all workers see. Give --out, or out=.")
-    if learned.config["learner"] == "online":
-        clustered.refuse_on_cluster(TrainSettings(**{**_of(TrainSettings, learned.config), "device": "cpu"}))
+    if learned.config["learner"] == "online" and TrainSettings(**_of(TrainSettings, learned.config)).is_weighted:
+        raise InputError(f"{run} was learned with weights; on a cluster all pairs count alike. Leave out --cluster.")
 
 
 def _codes(
