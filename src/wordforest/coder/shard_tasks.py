@@ -165,13 +165,13 @@ def used_contexts(part: RowPart, n_contexts: int) -> NDArray[np.int64] | None:
     return np.bincount(part.X.indices[::SAMPLE], minlength=n_contexts) if hasattr(part.X, "indptr") else None
 
 
-def cut_columns(part: RowPart, first: int, last: int) -> Columns:
-    """Return a range of the columns of a part."""
-    return Columns(part.X[:, first:last])
+def cut_columns(part: RowPart, shard: Range, contexts: Range) -> Columns:
+    """Return a range of the columns of a shard; those of a whole part might be too large to travel in one piece."""
+    return Columns(part.X[slice(*shard), slice(*contexts)])
 
 
 def join_columns(pieces: list[Columns]) -> Columns:
-    """Put the same columns of all parts below each other."""
+    """Put the same columns of all shards below each other."""
     return Columns(join_rows([piece.X for piece in pieces]))
 
 

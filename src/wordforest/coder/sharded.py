@@ -121,7 +121,7 @@ class ClusterRows:
         self.shards = shard_rows(sizes, n_components)
         costs = row_costs(sizes, n_components)
         by_shard = np.add.reduceat(costs, [first for first, _ in self.shards])
-        self.groups = [self.shards[a:b] for a, b in equal_ranges(by_shard, min(cluster.n_parts, len(self.shards)))]
+        self.groups = [self.shards[a:b] for a, b in equal_ranges(by_shard, min(cluster.n_workers, len(self.shards)))]
         self.ranges = [(group[0][0], group[-1][1]) for group in self.groups]  # of rows, one for each part
         self._check_memory(sizes, n_components)
         inside = [[(a - group[0][0], b - group[0][0]) for a, b in group] for group in self.groups]
@@ -179,8 +179,14 @@ class ClusterRows:
         self.contexts = (
             context_ranges(np.empty((0, C))) if used[0] is None else _equal_contexts(sum(used), self.cluster)
         )
+        shards = [
+            (part, (a - group[0][0], b - group[0][0]))
+            for part, group in zip(self.parts, self.groups, strict=True)
+            for a, b in group
+        ]
         pieces = [
-            [submit(cut_columns, part, *contexts, near=part) for part in self.parts] for contexts in self.contexts
+            [submit(cut_columns, part, shard, contexts, near=part) for part, shard in shards]
+            for contexts in self.contexts
         ]
         self.columns = self.cluster.spread(join_columns, [(own,) for own in pieces])
 
@@ -413,4 +419,4 @@ class ClusterLearner(_Learner):
 
 def _equal_contexts(used: Any, cluster: Cluster) -> list[Range]:
     """Cut contexts into ranges with about equally many entries; bits do not depend on where."""
-    return equal_ranges(np.asarray(used, dtype=np.int64) + 1, cluster.n_parts)
+    return equal_ranges(np.asarray(used, dtype=np.int64) + 1, cluster.n_workers)

@@ -237,7 +237,8 @@ def _together(starts: list[int], n: int) -> list[tuple[int, int]]:
 def _tree(cluster: Cluster, merge: Callable[[list[Any]], Any], handles: list[Any]) -> Any:
     """Merge values on the cluster, some at a time."""
     while len(handles) > 1:
-        handles = [cluster.submit(merge, handles[i : i + _FAN_IN]) for i in range(0, len(handles), _FAN_IN)]
+        cuts = equal_ranges(np.ones(len(handles), dtype=np.int64), -(-len(handles) // _FAN_IN))
+        handles = [cluster.submit(merge, handles[a:b]) for a, b in cuts]
     return handles[0]
 
 
