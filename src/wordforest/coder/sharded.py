@@ -124,9 +124,9 @@ class ClusterRows:
         self.groups = [self.shards[a:b] for a, b in equal_ranges(by_shard, min(cluster.n_workers, len(self.shards)))]
         self.ranges = [(group[0][0], group[-1][1]) for group in self.groups]  # of rows, one for each part
         self._check_memory(sizes, n_components)
-        inside = [[(a - group[0][0], b - group[0][0]) for a, b in group] for group in self.groups]
+        self.inside = [[(a - group[0][0], b - group[0][0]) for a, b in group] for group in self.groups]
         self.parts = cluster.spread(
-            load_part, [(source.rows(*rows), own) for rows, own in zip(self.ranges, inside, strict=True)]
+            load_part, [(source.rows(*rows), own) for rows, own in zip(self.ranges, self.inside, strict=True)]
         )
         self.columns: list[Any] = []
         self.contexts: list[Range] = []
@@ -179,11 +179,7 @@ class ClusterRows:
         self.contexts = (
             context_ranges(np.empty((0, C))) if used[0] is None else _equal_contexts(sum(used), self.cluster)
         )
-        shards = [
-            (part, (a - group[0][0], b - group[0][0]))
-            for part, group in zip(self.parts, self.groups, strict=True)
-            for a, b in group
-        ]
+        shards = [(part, shard) for part, own in zip(self.parts, self.inside, strict=True) for shard in own]
         pieces = [
             [submit(cut_columns, part, shard, contexts, near=part) for part, shard in shards]
             for contexts in self.contexts
