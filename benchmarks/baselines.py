@@ -23,8 +23,8 @@ import numpy as np
 import wordforest as wf
 from wordforest.baselines.nce import NceSettings, learn_nce
 from wordforest.baselines.rnn import RnnSettings, learn_rnn
-from wordforest.demo import addresses
-from wordforest.execution import Threads, available_cores
+from wordforest.cli.demo import addresses
+from wordforest.runtime.execution import Threads, available_cores
 from wordforest.text import choose_vocabulary, read_tokens
 
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import wordforest as wf
 from wordforest.coder.sharded import ClusterRows
-from wordforest.execution import Cluster
-from wordforest.experiment import sizing
-from wordforest.progress import Event, Reporter
+from wordforest.jobs import sizing
+from wordforest.runtime.execution import Cluster
+from wordforest.runtime.progress import Event, Reporter
 
 FILES = ("codes.safetensors", "dictionary.safetensors", "vocab.tsv", "forest.json")
 

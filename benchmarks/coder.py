@@ -27,8 +27,8 @@ import numpy as np
 from scipy import sparse
 
 import wordforest as wf
-from wordforest.compile import kernel
-from wordforest.execution import Threads, available_cores, one_blas_thread
+from wordforest.runtime.compile import kernel
+from wordforest.runtime.execution import Threads, available_cores, one_blas_thread
 
 
 def solvers(_: argparse.Namespace) -> None:

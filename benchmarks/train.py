@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import wordforest as wf
-from wordforest.demo import addresses
-from wordforest.execution import available_cores
-from wordforest.progress import Event, Reporter
+from wordforest.cli.demo import addresses
+from wordforest.runtime.execution import available_cores
+from wordforest.runtime.progress import Event, Reporter
 
 
 class Clock(Reporter):

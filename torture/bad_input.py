@@ -43,7 +43,8 @@ class Case:
 
 def make_desk(desk: Path) -> None:
     """Make the good inputs that cases begin from."""
-    from wordforest.experiment import count_corpus, train
+    from wordforest.jobs.count import count_corpus
+    from wordforest.jobs.train import train
     from wordforest.store import read_vectors, write_vectors
 
     desk.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wordforest.association import pmi, ppmi, sppmi
     from wordforest.coder.certificate import lam_max
     from wordforest.coder.encode import Gram, admm, encode, fista
     from wordforest.coder.entries import EntrySettings, learn_from_entries
@@ -23,16 +22,20 @@ if TYPE_CHECKING:
     from wordforest.coder.spectral import SpectralStart
     from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
     from wordforest.counts import Counts, count
+    from wordforest.counts.association import pmi, ppmi, sppmi
     from wordforest.errors import ForestError, InputError
     from wordforest.evaluation import Comparison, Score, compare, evaluate, judge
-    from wordforest.execution import Cluster
-    from wordforest.experiment import baseline, count_corpus, encode_counts, train
+    from wordforest.jobs.baseline import baseline
+    from wordforest.jobs.count import count_corpus
+    from wordforest.jobs.encode import encode_counts
+    from wordforest.jobs.train import train
+    from wordforest.runtime.execution import Cluster
     from wordforest.store import Run, load_run, read_vectors, save_run, write_vectors
     from wordforest.text import TextRules, Vocabulary
     from wordforest.vectors import Vectors
 
 _HOME = {
-    "association": ("pmi", "ppmi", "sppmi"),
+    "counts.association": ("pmi", "ppmi", "sppmi"),
     "coder.certificate": ("lam_max",),
     "coder.encode": ("Gram", "admm", "encode", "fista"),
     "coder.entries": ("EntrySettings", "learn_from_entries"),
@@ -47,9 +50,12 @@ _HOME = {
     "coder.penalties": ("ForestL2", "ForestLInf", "L1", "NoPenalty", "NonNegativeL1", "depth_weights"),
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
-    "execution": ("Cluster",),
+    "runtime.execution": ("Cluster",),
     "evaluation": ("Comparison", "Score", "compare", "evaluate", "judge"),
-    "experiment": ("baseline", "count_corpus", "encode_counts", "train"),
+    "jobs.baseline": ("baseline",),
+    "jobs.count": ("count_corpus",),
+    "jobs.encode": ("encode_counts",),
+    "jobs.train": ("train",),
     "store": ("Run", "load_run", "read_vectors", "save_run", "write_vectors"),
     "text": ("TextRules", "Vocabulary"),
     "vectors": ("Vectors",),

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from wordforest.baselines import nce_kernels as kernels
 from wordforest.baselines.nce_kernels import Batch, Model, Noise
-from wordforest.devices import check_device
 from wordforest.errors import InputError
-from wordforest.execution import Executor, Threads
+from wordforest.runtime.execution import Executor, Threads
+from wordforest.runtime.gpu import check_device
 
 Array = NDArray[Any]
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.baselines import rnn_network as network
-from wordforest.devices import check_device
 from wordforest.errors import InputError, MissingExtraError
+from wordforest.runtime.gpu import check_device
 
 Array = NDArray[Any]
 

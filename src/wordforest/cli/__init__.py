@@ -9,7 +9,7 @@ from typer import Abort
 
 from wordforest.cli import draw, encode, explore, judge, learn, look  # noqa: F401 each adds its commands
 from wordforest.cli.base import UsageError, app, explain
-from wordforest.interrupts import listening, raised
+from wordforest.runtime.signals import listening, raised
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import typer
 
 from wordforest import __version__
 from wordforest.errors import ClusterError, InputError, MissingExtraError
-from wordforest.interrupts import Terminated
+from wordforest.runtime.signals import Terminated
 
 P = ParamSpec("P")
 UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
@@ -148,7 +148,7 @@ def as_bytes(text: str | None) -> int | None:
 
 def reporter(quiet: bool, as_json: bool) -> Any:
     """Return what shows the progress of a long job."""
-    from wordforest.progress import make_reporter
+    from wordforest.runtime.progress import make_reporter
 
     return make_reporter(quiet=quiet, as_json=as_json)
 

@@ -142,7 +142,7 @@ def word_map(
 ) -> None:
     """Draw groups of words on a plane by t-SNE, for one model or for several side by side."""
     from wordforest import figures
-    from wordforest.progress import Event
+    from wordforest.runtime.progress import Event
 
     _check_out(out, force)
     look = _look("paper", style, size)

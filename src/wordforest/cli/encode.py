@@ -20,7 +20,7 @@ def encode(
     force: Force = False, quiet: Quiet = False, verbose: Verbose = False, json: Json = False,  # noqa: ARG001 read by friendly
 ) -> None:  # fmt: skip
     """Code the words of a counts folder with the dictionary of a run."""
-    from wordforest.experiment import encode_counts
+    from wordforest.jobs.encode import encode_counts
 
     with reporter(quiet, json) as report:
         encode_counts(run, counts, out, force=force, workers=workers, cluster=cluster, report=report)

@@ -67,7 +67,9 @@ def evaluate(
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:
     """Score vectors on similarity, analogies, sentence completion, sentiment and meaning, with 95 % intervals."""
-    from wordforest import datasets, evaluation, terminal
+    from wordforest import evaluation
+    from wordforest.cli import terminal
+    from wordforest.evaluation import datasets
 
     for path in [path for path in (out, sheet, sheet and _key_of(sheet)) if path is not None]:
         keep_existing(path, force)
@@ -101,10 +103,11 @@ def evaluate(
 
 def _meanings(models: list[tuple[str, Any]], held: str, sheet: Path | None, seed: int) -> dict[str, Any]:
     """Return how readable each model is, all by the same words, and write questions for people about the first."""
-    from wordforest import experiment, store
+    from wordforest import store
     from wordforest.evaluation import meaning
+    from wordforest.jobs.count import held_out
 
-    counts = experiment.held_out(held)
+    counts = held_out(held)
     text = meaning.Cooccurrence(counts.vocabulary.words, counts.vocabulary.counts, counts.matrix)
     candidates = text.candidates([model.words for _, model in models])
     if sheet is not None:
@@ -145,7 +148,8 @@ def list_data(
     data: FolderOpt = None, json: Json = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:  # fmt: skip
     """Show every set, what it is, under which terms, and whether it is here."""
-    from wordforest import datasets, terminal
+    from wordforest.cli import terminal
+    from wordforest.evaluation import datasets
 
     states = datasets.check(_data_folder(data))
     terminal.show_datasets(list(datasets.DATASETS.values()), states, as_json=json)
@@ -164,7 +168,7 @@ def fetch_data(
     json: Json = False,
 ) -> None:
     """Download sets into the data folder; every file is checked by its SHA-256."""
-    from wordforest import datasets
+    from wordforest.evaluation import datasets
 
     folder = _data_folder(data)
     with reporter(quiet, json) as report:
@@ -181,7 +185,8 @@ def check_data(
     data: FolderOpt = None, json: Json = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:  # fmt: skip
     """Compare every file with its SHA-256; exit code 1 if one is missing or different."""
-    from wordforest import datasets, terminal
+    from wordforest.cli import terminal
+    from wordforest.evaluation import datasets
 
     folder = _data_folder(data)
     states = datasets.check(folder)
@@ -209,7 +214,7 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Train, judge and compare all models of an experiment; run again, it does only what is missing or has changed."""
-    from wordforest import datasets
+    from wordforest.evaluation import datasets
     from wordforest.reproduce import reproduce as run
 
     with reporter(quiet, json) as report:
@@ -223,7 +228,7 @@ def reproduce(
 
 
 def _data_folder(data: Path | None) -> Path:
-    from wordforest import datasets
+    from wordforest.evaluation import datasets
 
     named = os.environ.get("WORDFOREST_DATA")
     return data or (Path(named) if named else datasets.cache_folder())

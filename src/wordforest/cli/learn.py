@@ -170,7 +170,7 @@ def train(
     json: Json = False,
 ) -> None:
     """Learn word vectors from text, or from a counts folder."""
-    from wordforest import experiment
+    from wordforest.jobs.train import train as run_train
 
     asked = {
         "n_trees": trees, "lam": lam if lam is None else _lam(lam), "measure": measure, "nonnegative": nonnegative,
@@ -179,7 +179,7 @@ def train(
         "depth_weights": depth_weights if depth_weights is None else _numbers("--depth-weights", depth_weights),
     }  # fmt: skip
     with reporter(quiet, json) as report:
-        experiment.train(
+        run_train(
             corpus, out=out, force=force, resume=resume, workers=workers, memory=as_bytes(memory), report=report,
             cluster=cluster, preset=preset, branching=_branching(branching), grow=grow, density=density, window=window,
             min_count=min_count, max_vocab=max_vocab, keep_words=_listed(keep_words), max_contexts=max_contexts,
@@ -226,7 +226,8 @@ def count(
     json: Json = False,
 ) -> None:
     """Count words and pairs of words into a folder that train takes in place of text."""
-    from wordforest import experiment
+    from wordforest.jobs.count import count_corpus
+    from wordforest.jobs.extend import count_extendable
 
     settings: dict[str, Any] = {
         "window": window, "min_count": min_count, "max_vocab": max_vocab, "dynamic_window": dynamic_window,
@@ -239,11 +240,11 @@ def count(
             "force": force, "resume": resume, "workers": workers, "memory": as_bytes(memory), "report": report,
         }  # fmt: skip
         if not (extendable or add):
-            experiment.count_corpus(corpus, out, cluster=cluster, **common, **settings)
+            count_corpus(corpus, out, cluster=cluster, **common, **settings)
             return
         if cluster:
             raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
-        experiment.count_extendable(corpus, out, add=add, **common, **settings)
+        count_extendable(corpus, out, add=add, **common, **settings)
 
 
 @app.command()
@@ -300,7 +301,7 @@ def baseline(
     json: Json = False,
 ) -> None:
     """Learn the vectors of a competing method from the same text, by the same rules."""
-    from wordforest import experiment
+    from wordforest.jobs.baseline import baseline as run_baseline
 
     asked = {
         "window": window, "dynamic_window": dynamic_window or None, "subsample": subsample, "measure": measure,
@@ -309,7 +310,7 @@ def baseline(
         "subsample_seed": subsample_seed,
     }  # fmt: skip
     with reporter(quiet, json) as report:
-        experiment.baseline(
+        run_baseline(
             name, corpus, out=out, force=force, workers=workers, memory=as_bytes(memory), device=device, report=report,
             dimensions=dimensions, min_count=min_count, max_vocab=max_vocab, keep_words=_listed(keep_words),
             tokenizer=tokenizer, lowercase=lowercase, numbers=numbers, errors=errors, seed=seed,

@@ -70,7 +70,8 @@ def inspect(
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:
     """Show size, sparsity by depth, and the forest with words that tell each node from the others."""
-    from wordforest import reading, terminal
+    from wordforest import reading
+    from wordforest.cli import terminal
 
     if out is not None:
         keep_existing(out, force)
@@ -104,7 +105,7 @@ def path(
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:
     """Show the way of words through the forest, and where several words part."""
-    from wordforest import terminal
+    from wordforest.cli import terminal
 
     terminal.show_ways(read_vectors(vectors), words, k, as_json=json)
 
@@ -130,7 +131,8 @@ def export(
     verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:
     """Write the forest as a thesaurus, or the codes as features with readable names."""
-    from wordforest import reading, store, terminal
+    from wordforest import reading, store
+    from wordforest.cli import terminal
 
     keep_existing(out, force)
     loaded = read_vectors(vectors)
@@ -189,7 +191,7 @@ def demo(
     out: OutOpt = Path("demo"), force: Force = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:  # fmt: skip
     """Train on the State of the Union addresses: neighbours, scores, a heatmap, a tree, and a forest to read."""
-    from wordforest.demo import run_demo, show
+    from wordforest.cli.demo import run_demo, show
 
     with reporter(quiet=False, as_json=False) as report:
         run, readable = run_demo(out, force, report)
@@ -215,6 +217,6 @@ def _write_folder(target: Path, vectors: Any) -> None:
 
 
 def _show_neighbors(title: str, found: list[tuple[str, float]], as_json: bool) -> None:
-    from wordforest import terminal
+    from wordforest.cli import terminal
 
     terminal.show_neighbors(title, found, as_json=as_json)

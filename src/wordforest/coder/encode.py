@@ -18,9 +18,9 @@ from wordforest.coder.kernels import Precision, namespace
 from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.shards import row_sizes, shard_rows
-from wordforest.devices import by_halves, memory_told
 from wordforest.errors import InputError
-from wordforest.execution import Cluster, Executor, Threads, check_room, one_blas_thread
+from wordforest.runtime.execution import Cluster, Executor, Threads, check_room, one_blas_thread
+from wordforest.runtime.gpu import by_halves, memory_told
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

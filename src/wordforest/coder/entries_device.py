@@ -31,9 +31,9 @@ from wordforest.coder.kernels.visits import Visits, visit_blocks, weighted_squar
 from wordforest.coder.pairs import Pairs, stored_pairs
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.walk import shape_of
-from wordforest.devices import memory_told
 from wordforest.errors import InputError
-from wordforest.execution import Executor, on_this_machine, one_blas_thread
+from wordforest.runtime.execution import Executor, on_this_machine, one_blas_thread
+from wordforest.runtime.gpu import memory_told
 
 Array = NDArray[Any]
 Tensor = Any

@@ -39,9 +39,9 @@ from wordforest.coder.kernels import Precision
 from wordforest.coder.kernels.counter import random_columns
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.shards import Range, context_ranges, row_sizes, shard_rows, split_rows
-from wordforest.devices import by_halves, memory_told
 from wordforest.errors import InputError
-from wordforest.execution import Cluster, Executor, Threads, one_blas_thread
+from wordforest.runtime.execution import Cluster, Executor, Threads, one_blas_thread
+from wordforest.runtime.gpu import by_halves, memory_told
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

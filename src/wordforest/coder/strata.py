@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from wordforest.coder.kernels.entries import ENTRY
 from wordforest.coder.pairs import Allocate, Pairs, Part
-from wordforest.compile import kernel
 from wordforest.errors import InputError
-from wordforest.execution import Executor
+from wordforest.runtime.compile import kernel
+from wordforest.runtime.execution import Executor
 
 Array = NDArray[Any]
 Index = NDArray[Any]

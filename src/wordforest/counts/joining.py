@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.compile import kernel
 from wordforest.counts.tally import CSR, Block, Tally, merged, packed
 from wordforest.counts.windows import BIT, Integers, Rows, Scratch, narrow, row_blocks, take_row
-from wordforest.execution import Executor
-from wordforest.place import Place, let_go
+from wordforest.runtime.compile import kernel
+from wordforest.runtime.execution import Executor
+from wordforest.runtime.scratch import Place, let_go
 from wordforest.text import Vocabulary
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.devices import check_device
 from wordforest.errors import InputError
 from wordforest.evaluation.items import numbered
 from wordforest.evaluation.lookup import numbered_lines, rows_of
 from wordforest.evaluation.outcome import Outcome
+from wordforest.runtime.gpu import check_device
 from wordforest.vectors import Vectors
 
 _PRODUCT_CELLS = 2**21  # question words x vocabulary block, 8 MB in float32

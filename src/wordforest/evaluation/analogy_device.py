@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.devices import free_unused, memory_told, out_of_memory
 from wordforest.evaluation.analogy import OFFSET, Method, answers_here
+from wordforest.runtime.gpu import free_unused, memory_told, out_of_memory
 from wordforest.vectors import Vectors
 
 Tensor = Any

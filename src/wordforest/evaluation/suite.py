@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from wordforest.devices import check_device
 from wordforest.errors import InputError
 from wordforest.evaluation.analogy import OFFSET, Method, judge_analogies, read_questions
 from wordforest.evaluation.completion import judge_completion, read_gaps
@@ -18,6 +17,7 @@ from wordforest.evaluation.outcome import Outcome
 from wordforest.evaluation.score import Score, scores_of
 from wordforest.evaluation.sentiment import Reviews, judge_sentiment, read_reviews
 from wordforest.evaluation.similarity import judge_similarity, read_pairs
+from wordforest.runtime.gpu import check_device
 from wordforest.vectors import Vectors
 
 Item = TypeVar("Item")

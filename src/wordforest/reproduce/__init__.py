@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from wordforest import store
-from wordforest.demo import addresses
+from wordforest.cli.demo import addresses
 from wordforest.errors import InputError
 from wordforest.evaluation.report import RULES
-from wordforest.progress import Reporter
 from wordforest.reproduce.document import to_html, to_markdown
 from wordforest.reproduce.jobs import Done, FailedJobError, Workshop
 from wordforest.reproduce.judging import Bench
 from wordforest.reproduce.plan import FILE, Cell, Experiment, cells_of, read_experiment, without
 from wordforest.reproduce.report import Facts, build
 from wordforest.reproduce.results import Against, Row, against_reference, as_object, comparison_objects, make_row
+from wordforest.runtime.progress import Reporter
 
 DEMO = "demo"  # a corpus by this name is the State of the Union addresses
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from wordforest import store
 from wordforest.errors import InputError
-from wordforest.interrupts import ENDS_WITH_STDIN
-from wordforest.progress import Event, Reporter
 from wordforest.reproduce.plan import BRANCHING, FOREST, FROM_COUNTS, Job, Options, tree_size
+from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.signals import ENDS_WITH_STDIN
 
 TEXT_OPTIONS = (
     "min_count",

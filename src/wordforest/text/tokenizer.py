@@ -20,8 +20,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.compile import kernel, part_of_kernel
-from wordforest.prefetch import prefetch
+from wordforest.runtime.compile import kernel, part_of_kernel
+from wordforest.runtime.prefetch import prefetch
 
 Tokenizer = Literal["words", "whitespace"]
 BREAK = -1  # a sentence border in a stream of ids

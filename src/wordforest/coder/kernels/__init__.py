@@ -17,7 +17,7 @@ from wordforest.coder.kernels import arrays
 from wordforest.coder.kernels.arrays import inner, namespace, on_host, placed, uses, zeros
 from wordforest.coder.kernels.device import DeviceRows, OnDevice
 from wordforest.coder.kernels.precision import Precision, check_precision, product
-from wordforest.devices import check_device, has_triton
+from wordforest.runtime.gpu import check_device, has_triton
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)

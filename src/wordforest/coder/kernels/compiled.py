@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.compile import kernel
+from wordforest.runtime.compile import kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordforest.devices import free_unused, has_triton, out_of_memory
+from wordforest.runtime.gpu import free_unused, has_triton, out_of_memory
 
 Tensor = Any
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.kernels.device import DeviceCSR, DeviceRows, OnDevice, add_product, rows_times
-from wordforest.devices import free_unused, out_of_memory
 from wordforest.errors import InputError
-from wordforest.execution import Threads
+from wordforest.runtime.execution import Threads
+from wordforest.runtime.gpu import free_unused, out_of_memory
 
 Tensor = Any
 Index = NDArray[np.int64]

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from wordforest.errors import InputError
+from wordforest.runtime.compressed import COMPRESSION, opened
 from wordforest.store.formats.arrays import read_npz, read_safetensors, write_npz, write_safetensors
 from wordforest.store.formats.binary import binary_records, read_binary
 from wordforest.store.formats.pairs import (
@@ -47,7 +48,6 @@ from wordforest.store.formats.text import (
     word2vec_lines,
 )
 from wordforest.store.run import Run, load_run, save_run
-from wordforest.streams import COMPRESSION, opened
 from wordforest.vectors import Vectors, forest_of
 
 __all__ = ["read_vectors", "vector_files", "write_vectors"]

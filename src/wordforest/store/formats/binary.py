@@ -8,8 +8,8 @@ from typing import BinaryIO
 import numpy as np
 
 from wordforest.errors import InputError
+from wordforest.runtime.compressed import opened
 from wordforest.store.formats.source import AGAIN, CHUNK, Source, assembled, decoded, parse_header
-from wordforest.streams import opened
 from wordforest.vectors import Vectors
 
 _LONGEST_WORD = 1 << 16  # bytes without a space that are still taken for a word

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wordforest.errors import InputError
+from wordforest.runtime.compressed import COMPRESSION, opened
 from wordforest.store.files import replace_pair
 from wordforest.store.formats.source import (
     AGAIN,
@@ -21,7 +22,6 @@ from wordforest.store.formats.source import (
     format_suffix,
 )
 from wordforest.store.formats.text import is_matrix, number_lines, read_matrix
-from wordforest.streams import COMPRESSION, opened
 from wordforest.vectors import Vectors
 
 METADATA = "metadata.tsv"

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
+from wordforest.runtime.compressed import COMPRESSION, created
 from wordforest.store.files import replace_file
-from wordforest.streams import COMPRESSION, created
 from wordforest.vectors import Vectors, first_non_finite_row
 
 Place: TypeAlias = Callable[[int], str]  # row -> "line 7", "record 7"

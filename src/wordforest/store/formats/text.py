@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from wordforest.errors import InputError
+from wordforest.runtime.compressed import opened
 from wordforest.store.formats.source import (
     AGAIN,
     BOM,
@@ -23,7 +24,6 @@ from wordforest.store.formats.source import (
     parse_header,
     quoted,
 )
-from wordforest.streams import opened
 from wordforest.vectors import Dense, Vectors
 
 LONGEST_LINE = 1 << 24  # bytes: half a million numbers and more

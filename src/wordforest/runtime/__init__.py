@@ -1,0 +1,1 @@
+"""What computing stands on: threads, the GPU, the cluster, memory, signals, progress."""

@@ -1,0 +1,39 @@
+"""Random numbers from counters: the same on every device, and as random as they must be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.coder.test_rows_device import DEVICES
+from wordforest.coder.kernels import on_host
+from wordforest.coder.kernels.counter import random_columns
+
+torch = pytest.importorskip("torch", reason="the device is PyTorch's")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1), (5000, 39), (9001, 3)])
+def test_a_device_draws_the_bits_of_the_processor(device: str, nonnegative: bool, shape: tuple[int, int]) -> None:
+    here = random_columns(shape, 7, nonnegative=nonnegative)
+    there = random_columns(shape, 7, nonnegative=nonnegative, like=torch.zeros(1, dtype=torch.float64, device=device))
+    assert there.dtype == torch.float32
+    np.testing.assert_array_equal(on_host(there), here)
+
+
+def test_columns_are_directions_that_have_nothing_to_do_with_each_other() -> None:
+    D = random_columns((4000, 50), 0).astype(float)
+    np.testing.assert_allclose((D * D).sum(0), 1, rtol=1e-6)
+    cosines = (D.T @ D)[np.triu_indices(50, 1)] * 4000**0.5  # about normal
+    assert abs(cosines).max() < 5
+    assert cosines.std() == pytest.approx(1, abs=0.1)
+    values = D * 4000**0.5
+    assert abs(values.mean()) < 5 / values.size**0.5
+    assert (values**4).mean() == pytest.approx(2.7, abs=0.05)  # of four uniform numbers; 3 is that of normal ones
+    neighbours = (values[1:] * values[:-1]).mean(), (values[:, 1:] * values[:, :-1]).mean()
+    assert max(map(abs, neighbours)) < 5 / values.size**0.5
+
+
+def test_another_seed_draws_others() -> None:
+    assert (random_columns((100, 3), 0) != random_columns((100, 3), 1)).mean() > 0.99

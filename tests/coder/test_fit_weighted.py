@@ -1,0 +1,124 @@
+"""Training under confidence weights, as a user would."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wordforest as wf
+from wordforest.counts.association import counts_at
+from wordforest.errors import InputError
+from wordforest.jobs.weighted import pair_weights
+from wordforest.settings import TrainSettings, split_settings
+
+SMALL: dict[str, Any] = {"n_trees": 1, "min_count": 5}
+KILLED = """
+import os, signal, sys
+import wordforest.jobs.checkpoint as resume
+from wordforest.coder import weighted
+from wordforest.jobs.train import train
+resume._SHARE = 1e9  # write a checkpoint after every step
+record = weighted._Learner._record
+def dying(self, batch, *args):
+    if self.settings.tau is None and len(self.state.history) == 2:  # in the third pass, not in the start
+        os.kill(os.getpid(), signal.SIGKILL)
+    record(self, batch, *args)
+weighted._Learner._record = dying
+train(sys.argv[1], out=sys.argv[2], n_trees=1, min_count=5, weights="count:0.5", zeros=0.1, epochs=5, tol=0.0)
+"""
+
+
+@pytest.mark.parametrize("weights", ["none", "abs", "count:0.5", "glove:10,0.75"])
+@pytest.mark.parametrize("learner", ["online", "entries"])
+def test_all_weights_with_both_learners(corpus: Path, weights: str, learner: str) -> None:
+    run = wf.train(corpus, learner=learner, weights=weights, zeros=0.1, epochs=3, **SMALL)
+    assert np.isfinite(run.codes.data).all()
+    assert run.config["weights"] == weights
+
+
+def test_the_preset_best_makes_unit_vectors_with_zeros(corpus: Path, tmp_path: Path) -> None:
+    run = wf.train(corpus, out=tmp_path / "run", preset="best", lam=3.0, subsample=0.0, **SMALL)
+    lengths = np.sqrt(run.codes.multiply(run.codes).sum(axis=1))
+    assert np.allclose(lengths[lengths > 0], 1, atol=1e-6)
+    assert run.codes.nnz < run.codes.shape[0] * run.codes.shape[1]
+    assert run.dictionary is not None
+    assert len(run.dictionary) == 2 * len(run.words)  # left and right contexts
+    vectors = wf.Vectors(run.words, run.codes)
+    assert vectors.similarity("cat", "dog") > vectors.similarity("cat", "train")
+
+
+def test_new_counts_are_coded_under_the_weights_of_the_run(corpus: Path, tmp_path: Path) -> None:
+    run = wf.train(corpus, out=tmp_path / "run", preset="best", subsample=0.0, **SMALL)
+    again = wf.encode_counts(tmp_path / "run", tmp_path / "run" / "counts", tmp_path / "again")
+    assert np.allclose(run.codes.toarray(), again.codes.toarray(), atol=0.02)  # of unit vectors; both stop at 1e-3
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(corpus: Path, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {**SMALL, "weights": "count:0.5", "zeros": 0.1, "epochs": 5, "tol": 0.0}
+    whole = wf.train(corpus, out=tmp_path / "whole", **settings)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(corpus), str(tmp_path / "run")], check=False)
+    assert killed.returncode == -9
+    resumed = wf.train(corpus, out=tmp_path / "run", resume=True, **settings)
+    assert np.array_equal(whole.codes.data, resumed.codes.data)
+    assert [row["objective"] for row in whole.history] == [row["objective"] for row in resumed.history]
+
+
+def test_the_same_bits_for_any_number_of_workers(large_corpus: Path) -> None:
+    one, two = (wf.train(large_corpus, preset="best", workers=n, **SMALL) for n in (1, 2))
+    assert np.array_equal(one.codes.data, two.codes.data)
+
+
+@pytest.mark.parametrize("measure", [wf.pmi, wf.ppmi])
+def test_counts_are_found_at_the_pairs_of_x(corpus: Path, measure: Any) -> None:
+    counts = wf.count(corpus)
+    X = measure(counts)
+    rows, columns = X.tocoo().coords
+    assert np.array_equal(counts_at(X, counts), counts.matrix.toarray()[rows, columns])
+
+
+def test_counts_of_a_dynamic_window_are_in_pairs(corpus: Path) -> None:
+    counts = wf.count(corpus, window=2, dynamic_window=True)  # a pair at distance one counts twice
+    X = wf.pmi(counts)
+    found = pair_weights(X, counts, "glove:1000000,1", {"window": 2, "dynamic_window": True})
+    assert found == pytest.approx(counts.matrix.data / 2 / 1e6)
+
+
+def test_what_is_given_goes_before_the_preset() -> None:
+    count, train = split_settings({"preset": "best", "mark_sides": False, "zeros": 1.0, "weights": "none"})
+    assert (count.mark_sides, count.dynamic_window, train.is_weighted, train.init) == (False, True, False, "spectral")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"weights": "count"}, "count:P"),
+        ({"zeros": -1.0}, "zeros"),
+        ({"zeros": 0.1, "lam": "auto"}, "auto"),
+        ({"zeros": 0.1, "word_power": 0.2}, "word_power"),
+        ({"init": "spectral", "nonnegative": True}, "negative"),
+        ({"init": "spectral", "spectrum": 2.0}, "between 0 and 1"),
+        ({"learner": "entries", "spectrum": 0.1}, "spectrum"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        TrainSettings(**settings)
+
+
+def test_finished_counts_of_another_kind_are_refused_unless_asked_for(corpus: Path, tmp_path: Path) -> None:
+    wf.count_corpus(corpus, tmp_path / "counts", min_count=5)
+    command = ["train", str(tmp_path / "counts"), "--out", str(tmp_path / "run"), "--preset", "best", "--trees", "1"]
+
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        typed = [sys.executable, "-m", "wordforest", *command, *more]
+        return subprocess.run(typed, check=False, capture_output=True, encoding="utf-8")
+
+    assert "by a setting or a preset" in run().stderr
+    done = run("--even-window", "--subsample", "0", "--one-side")
+    assert done.returncode == 0
+    assert "start" in done.stderr

@@ -1,0 +1,124 @@
+"""What the documents show works: Python snippets run, commands run or at least parse, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from wordforest.cli import app
+
+HOME = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md")])
+NOT_RUN = "# not run:"
+SLOW = {"demo", "explore", "reproduce", "data"}  # parsed only
+
+_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def snippets(text: str, *languages: str) -> list[tuple[int, str]]:
+    """Return the line and the content of every fenced snippet in one of the languages."""
+    found = [m for m in _FENCE.finditer(text) if m[1] in languages]
+    return [(text.count("\n", 0, match.start()) + 2, match[2]) for match in found]
+
+
+def commands(snippet: str) -> list[list[str]]:
+    """Return the arguments of every ``wordforest`` line: prompts, comments, pipes and line joints taken away."""
+    lines = (line.strip().removeprefix("$ ") for line in snippet.replace("\\\n", " ").splitlines())
+    split = (shlex.split(re.split(r" [|>] ", line)[0], comments=True) for line in lines)
+    return [words[1:] for words in split if words and words[0] == "wordforest"]
+
+
+def is_not_run(snippet: str) -> bool:
+    return snippet.lstrip().startswith(NOT_RUN)
+
+
+def relative_links(text: str) -> list[str]:
+    targets = _LINK.findall(_FENCE.sub("", text))
+    return [t.split("#")[0] for t in targets if not re.match(r"\w+:", t) and not t.startswith("#")]
+
+
+@pytest.fixture
+def desk(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own that holds corpus.txt."""
+    shutil.copy(corpus, tmp_path / "corpus.txt")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WORDFOREST_DATA", raising=False)
+    return tmp_path
+
+
+def run_python(document: Path, text: str) -> None:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for line, snippet in snippets(text, "python"):
+        if not is_not_run(snippet):
+            exec(compile("\n" * (line - 1) + snippet, document, "exec"), namespace)
+
+
+def parse(args: list[str]) -> None:
+    """Check a command without running it: an unknown option raises."""
+    group: Any = typer.main.get_command(app)
+    if args and not args[0].startswith("-"):
+        group.commands[args[0]].make_context(args[0], args[1:])
+
+
+def run_shell(folder: Path, text: str) -> None:
+    for line, snippet in snippets(text, "shell", "console", "sh", "bash"):
+        for args in commands(snippet):
+            parse(args)
+            if is_not_run(snippet) or not args or args[0] in SLOW:
+                continue
+            command = [sys.executable, "-m", "wordforest", *args]
+            result = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=120)
+            assert result.returncode == 0, f"line {line}: wordforest {shlex.join(args)}\n{result.stderr}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(HOME)))
+class TestDocuments:
+    def test_python_runs_in_order(self, path, desk):
+        run_python(path, path.read_text(encoding="utf-8"))
+
+    def test_commands_run(self, path, desk):
+        run_shell(desk, path.read_text(encoding="utf-8"))
+
+    def test_links_lead_to_files(self, path):
+        links = relative_links(path.read_text(encoding="utf-8"))
+        assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+class TestTheTestsThemselves:
+    """A document that is wrong is found."""
+
+    def test_a_failing_snippet_names_its_line(self, desk):
+        text = "# Title\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n"
+        with pytest.raises(AssertionError) as caught:
+            run_python(Path("doc.md"), text)
+        assert caught.traceback[-1].lineno == 8 - 1  # counted from 0
+
+    def test_a_snippet_marked_so_is_skipped(self, desk):
+        run_python(Path("doc.md"), "```python\n# not run: needs a cluster\n1 / 0\n```\n")
+
+    def test_a_failing_command_is_told(self, desk):
+        with pytest.raises(AssertionError, match="line 2: wordforest inspect missing"):
+            run_shell(desk, "```shell\n$ wordforest inspect missing | head -1  # nothing there\n```\n")
+
+    def test_an_unknown_option_is_seen_even_where_a_command_is_not_run(self, desk):
+        with pytest.raises(Exception, match="--colour"):
+            run_shell(
+                desk, "```console\n# not run: slow\n$ wordforest train big.txt --out run \\\n    --colour red\n```\n"
+            )
+
+    def test_a_command_that_does_not_exist_is_seen(self, desk):
+        with pytest.raises(KeyError, match="trian"):
+            run_shell(desk, "```shell\nwordforest trian corpus.txt\n```\n")
+
+    def test_links_are_found_outside_of_snippets(self):
+        text = "[a](b.md#part) ![p](c.png) [w](https://x.org) [s](#here)\n```python\nd = e[f](g)\n```\n"
+        assert relative_links(text) == ["b.md", "c.png"]

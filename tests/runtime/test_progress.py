@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from wordforest.runtime.progress import (
+    LINE_EVERY,
+    BarReporter,
+    Event,
+    JsonReporter,
+    LineReporter,
+    QuietReporter,
+    Reporter,
+    describe,
+    make_reporter,
+)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def stream():
+    return io.StringIO()
+
+
+@pytest.fixture
+def lines(stream, clock):
+    return LineReporter(stream, clock)
+
+
+def test_a_stage_that_ends_at_once_gets_one_line(lines, stream, clock):
+    lines(Event("read", 0, None, "tokens"))
+    clock.now += 2
+    lines(Event("read", 3000, 3000, "tokens"))
+    assert stream.getvalue() == "read: 3.0k tokens, 1.5k tokens/s, 2.0 s\n"
+
+
+def test_lines_in_between_come_no_oftener_than_every_few_seconds(lines, stream, clock):
+    for _ in range(int(8 * 3 * LINE_EVERY) + 1):
+        lines(Event("learn", 5, 20, "words"))
+        clock.now += 1 / 8  # exact in binary, so the third line is not missed by rounding
+    assert len(stream.getvalue().splitlines()) == 3
+    assert stream.getvalue().startswith("learn  25%: 5 words, ")
+
+
+def test_the_end_of_a_stage_is_told_once(lines, stream):
+    for _ in range(3):
+        lines(Event("count", 7, 7, "tokens"))
+    assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_each_stage_has_its_own_clock(lines, stream, clock):
+    lines(Event("read", 0, None, "tokens"))
+    clock.now += 60
+    lines(Event("read", 10, 10, "tokens"))
+    lines(Event("count", 0, 10, "tokens"))
+    clock.now += 1
+    lines(Event("count", 10, 10, "tokens"))
+    assert [line.rsplit(", ", 1)[1] for line in stream.getvalue().splitlines()] == ["60.0 s", "1.0 s"]
+
+
+def test_a_line_tells_objective_and_density():
+    event = Event("learn", 1_500_000, 1_500_000, "words", {"objective": 12345.678, "density": 0.125})
+    assert (
+        describe(event, 3.0) == "learn: 1.5M words, 500.0k words/s, objective 12345.7, 12.5% non-zero, 3.0 s"
+    )  # fmt: skip
+
+
+def test_no_time_gone_is_no_division_by_zero():
+    assert describe(Event("read", 5, None, "tokens"), 0.0) == "read: 5 tokens, 0.0 s"
+
+
+def test_say_writes_a_line(lines, stream):
+    lines.say("wrote run: é")
+    assert stream.getvalue() == "wrote run: é\n"
+
+
+def test_json_holds_the_whole_event_on_one_line(stream):
+    reporter = JsonReporter(stream)
+    reporter(Event("learn", 5, None, "words", {"objective": 1.5}))
+    reporter.say("wrote\nrun é")
+    first, second = map(json.loads, stream.getvalue().splitlines())
+    assert first == {"stage": "learn", "done": 5, "total": None, "unit": "words", "facts": {"objective": 1.5}}
+    assert second == {"message": "wrote\nrun é"}
+
+
+def test_bars_name_every_stage_and_leave_messages_alone(stream):
+    with BarReporter(stream) as reporter:
+        reporter(Event("read", 0, None, "tokens"))
+        reporter(Event("read", 10, 10, "tokens"))
+        reporter(Event("learn", 5, 10, "words", {"objective": 2.5, "density": 0.5}))
+        reporter.say("wrote [run]: 3 words")
+    text = stream.getvalue()
+    assert "read" in text
+    assert "learn" in text
+    assert "objective 2.5" in text
+    assert "wrote [run]: 3 words" in text  # brackets are not markup
+
+
+def test_bars_stop_when_the_work_fails(stream):
+    reporter = BarReporter(stream)
+    with pytest.raises(ZeroDivisionError), reporter:
+        raise ZeroDivisionError
+    assert not reporter._progress.live.is_started
+
+
+def test_the_silent_reporter_takes_everything():
+    with Reporter() as reporter:
+        reporter(Event("read", 1, 2, "tokens"))
+        reporter.say("nothing")
+
+
+@pytest.mark.parametrize(
+    ("options", "stream", "kind"),
+    [
+        ({}, io.StringIO(), LineReporter),
+        ({}, Terminal(), BarReporter),
+        ({"as_json": True}, Terminal(), JsonReporter),
+        ({"quiet": True}, Terminal(), QuietReporter),
+        ({"quiet": True, "as_json": True}, io.StringIO(), QuietReporter),
+    ],
+    ids=["log", "terminal", "json", "quiet", "quiet wins"],
+)
+def test_the_reporter_fits_the_stream_and_the_options(options, stream, kind):
+    with make_reporter(stream=stream, **options) as reporter:
+        assert type(reporter) is kind
