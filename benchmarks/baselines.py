@@ -24,7 +24,7 @@ import wordforest as wf
 from wordforest.baselines.nce import NceSettings, learn_nce
 from wordforest.baselines.rnn import RnnSettings, learn_rnn
 from wordforest.cli.demo import addresses
-from wordforest.runtime.execution import Threads, available_cores
+from wordforest.runtime.threads import Threads, available_cores
 from wordforest.text import choose_vocabulary, read_tokens
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import wordforest as wf
 from wordforest.coder.sharded import ClusterRows
 from wordforest.jobs import sizing
-from wordforest.runtime.execution import Cluster
+from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
 
 FILES = ("codes.safetensors", "dictionary.safetensors", "vocab.tsv", "forest.json")

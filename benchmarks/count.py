@@ -31,7 +31,7 @@ import numpy as np
 from wordforest.cli.base import as_bytes
 from wordforest.counts.thinning import uniform
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.execution import available_cores
+from wordforest.runtime.threads import available_cores
 
 PHRASE, SENTENCE = 10, 20  # words, of made-up text
 UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes

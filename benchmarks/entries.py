@@ -31,7 +31,7 @@ from scipy import sparse
 import wordforest as wf
 from wordforest.coder.entries_objective import EntryObjective
 from wordforest.coder.pairs import stored_pairs
-from wordforest.runtime.execution import Threads, available_cores
+from wordforest.runtime.threads import Threads, available_cores
 from wordforest.store import load_counts
 from wordforest.store.spool import arrays_in
 

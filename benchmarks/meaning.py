@@ -30,7 +30,7 @@ import numpy as np
 import wordforest as wf
 from wordforest.evaluation.meaning import Cooccurrence, Meaning, difference, judge_meaning, stability_scores
 from wordforest.evaluation.score import Score
-from wordforest.runtime.execution import available_cores
+from wordforest.runtime.threads import available_cores
 from wordforest.store import load_counts
 from wordforest.text.reader import find_sources, read_chunks
 from wordforest.text.tokenizer import split_forms

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import wordforest as wf
 from wordforest.cli.demo import addresses
-from wordforest.runtime.execution import available_cores
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.threads import available_cores
 
 
 class Clock(Reporter):

@@ -73,7 +73,7 @@ def _fuzz_reader(name: str, folder: Path, runs: int, seed: int) -> dict[str, Any
 def reader(kind: str) -> Callable[[Path], object]:
     """Return what reads a file of a kind."""
     if kind == "text":
-        from wordforest.runtime.execution import Threads
+        from wordforest.runtime.threads import Threads
         from wordforest.text import TextRules, read_tokens
 
         one = Threads(1)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wordforest.jobs.count import count_corpus
     from wordforest.jobs.encode import encode_counts
     from wordforest.jobs.train import train
-    from wordforest.runtime.execution import Cluster
+    from wordforest.runtime.cluster import Cluster
     from wordforest.store import Run, load_run, read_vectors, save_run, write_vectors
     from wordforest.text import TextRules, Vocabulary
     from wordforest.vectors import Vectors
@@ -50,7 +50,7 @@ _HOME = {
     "coder.penalties": ("ForestL2", "ForestLInf", "L1", "NoPenalty", "NonNegativeL1", "depth_weights"),
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
-    "runtime.execution": ("Cluster",),
+    "runtime.cluster": ("Cluster",),
     "evaluation": ("Comparison", "Score", "compare", "evaluate", "judge"),
     "jobs.baseline": ("baseline",),
     "jobs.count": ("count_corpus",),

@@ -18,7 +18,7 @@ from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.cli.demo import addresses
 from wordforest.errors import InputError
 from wordforest.jobs.baseline import METHODS
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 TEXT_METHODS = [name for name, method in METHODS.items() if not method.from_counts]
 

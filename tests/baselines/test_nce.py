@@ -12,7 +12,7 @@ from wordforest.baselines import nce, nce_kernels
 from wordforest.baselines.nce import Embedding, NceSettings, NceStep, learn_nce, make_batch, make_noise, start_model
 from wordforest.baselines.nce_kernels import Batch, Model, Noise
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 from wordforest.text import choose_vocabulary, read_tokens
 
 V = 7

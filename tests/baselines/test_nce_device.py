@@ -20,7 +20,7 @@ from wordforest.baselines.nce_device import DeviceLearner
 from wordforest.baselines.nce_kernels import Model, Noise
 from wordforest.coder.kernels import on_host
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 torch = pytest.importorskip("torch", reason="the device is PyTorch's")
 

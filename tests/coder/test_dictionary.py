@@ -10,7 +10,7 @@ from wordforest.coder.dictionary import CodeStats, update_dictionary, update_non
 from wordforest.coder.kernels import plain
 from wordforest.coder.objective import objective
 from wordforest.coder.penalties import NoPenalty
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 
 def sweep(D: Any, stats: CodeStats) -> Any:

@@ -12,7 +12,7 @@ from wordforest.coder.encode import Codes, Gram, Solver, admm, encode, fista, wo
 from wordforest.coder.forest import Forest
 from wordforest.coder.objective import objective
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 SOLVERS = pytest.mark.parametrize("solver", [fista, admm])
 PENALTIES = pytest.mark.parametrize(

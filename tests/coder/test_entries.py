@@ -25,7 +25,7 @@ from wordforest.coder.penalties import L1, ForestL2, ForestLInf, NonNegativeL1, 
 from wordforest.coder.strata import Strata, cut
 from wordforest.coder.walk import tree_of
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 FOREST = Forest.complete(2)
 M = len(FOREST)

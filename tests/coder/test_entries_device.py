@@ -21,7 +21,7 @@ from wordforest.coder.pairs import stored_pairs
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, Penalty
 from wordforest.coder.walk import shape_of
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 torch = pytest.importorskip("torch", reason="the device is PyTorch's")
 

@@ -14,7 +14,7 @@ from wordforest.coder.objective import objective
 from wordforest.coder.online import Learned, OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, Penalty
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 FOREST = Forest.complete(2)
 

@@ -17,7 +17,7 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2
 from wordforest.counts.association import pmi, ppmi, sppmi
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 from wordforest.store.counts import load_counts, save_counts
 from wordforest.store.spool import arrays_in
 from wordforest.store.tensors import read_csr, write_csr
@@ -183,7 +183,7 @@ import numpy as np
 from wordforest.counts.association import pmi
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.penalties import L1
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 from wordforest.store.counts import load_counts
 from wordforest.store.spool import arrays_in
 

@@ -25,8 +25,8 @@ from wordforest.coder.start import NestedStart, RowStart
 from wordforest.errors import InputError
 from wordforest.jobs import checkpoint as resume
 from wordforest.jobs.count import associate
-from wordforest.runtime.execution import Threads
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.threads import Threads
 from wordforest.settings import PRESETS, TrainSettings, split_settings
 
 FOREST = Forest.complete(2)

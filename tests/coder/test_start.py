@@ -21,7 +21,7 @@ from wordforest.coder.penalties import ForestL2, depth_weights
 from wordforest.coder.shape import by_strength, pruned
 from wordforest.coder.start import NestedStart, RandomStart, RowStart, Start, directions
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 STARTS = [RandomStart(), RowStart(), NestedStart(), NestedStart(drawn=True), NestedStart(grow=True, most_children=2)]
 SHAPES = [(1, 1), (1, 60), (60, 1), (2, 3), (5, 100), (100, 5)]

@@ -19,7 +19,7 @@ from wordforest.coder.sides import Side, host_sides
 from wordforest.coder.spectral import SpectralStart, with_spectrum
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 Array = Any
 FOREST = wf.Forest.complete(1, (3, 3))

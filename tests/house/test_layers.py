@@ -120,8 +120,8 @@ def importers(package: str) -> list[str]:
     return [m for m, tree in trees if any(n.split(".")[0] == package for n in imported(tree, m, types=False))]
 
 
-def test_only_execution_may_import_dask():
-    assert set(importers("dask")) | set(importers("distributed")) <= {"runtime.execution"}
+def test_one_file_imports_dask():
+    assert set(importers("dask")) | set(importers("distributed")) == {"runtime.cluster"}
 
 
 def test_one_file_imports_matplotlib():

@@ -24,8 +24,9 @@ from wordforest.coder import shards
 from wordforest.coder.sharded import ClusterRows, HeldRows
 from wordforest.errors import ClusterError, InputError
 from wordforest.jobs import count_on_cluster as cluster_counting
-from wordforest.runtime.execution import Cluster, Threads
+from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.threads import Threads
 from wordforest.text import spans
 
 distributed = pytest.importorskip("distributed")

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from wordforest.baselines import nce_kernels as kernels
 from wordforest.baselines.nce_kernels import Batch, Model, Noise
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor, Threads
 from wordforest.runtime.gpu import check_device
+from wordforest.runtime.threads import Executor, Threads
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ from wordforest.baselines.nce import Array, Embedding, NceLearner, NceSettings, 
 from wordforest.baselines.nce_kernels import Model, Noise
 from wordforest.baselines.rnn_network import by_row
 from wordforest.coder.kernels.counter import below, stream_bits
-from wordforest.runtime.execution import Executor
+from wordforest.runtime.threads import Executor
 
 Tensor = Any
 

@@ -12,7 +12,7 @@ from typing import Any
 from wordforest.coder.online import Learned, OnlineSettings, OnStep, learn_online
 from wordforest.coder.penalties import L1, NonNegativeL1
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor
+from wordforest.runtime.threads import Executor
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from scipy import sparse
 from wordforest.coder import kernels
 from wordforest.coder.encode import as_rows, split_blocks
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor, on_this_machine, one_blas_thread
+from wordforest.runtime.threads import Executor, on_this_machine, one_blas_thread
 
 Array = NDArray[Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.kernels import namespace
-from wordforest.runtime.execution import Executor, Threads
+from wordforest.runtime.threads import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -19,8 +19,10 @@ from wordforest.coder.objective import row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.shards import row_sizes, shard_rows
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Cluster, Executor, Threads, check_room, one_blas_thread
+from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.gpu import by_halves, memory_told
+from wordforest.runtime.memory import check_room
+from wordforest.runtime.threads import Executor, Threads, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -36,7 +36,8 @@ from wordforest.coder.penalties import Penalty
 from wordforest.coder.strata import cut
 from wordforest.coder.walk import is_nonnegative, tree_of
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor, check_room, on_this_machine, one_blas_thread
+from wordforest.runtime.memory import check_room
+from wordforest.runtime.threads import Executor, on_this_machine, one_blas_thread
 
 Array = NDArray[Any]
 Schedule = Literal["constant", "inverse", "linear", "adagrad"]

@@ -32,8 +32,8 @@ from wordforest.coder.pairs import Pairs, stored_pairs
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.walk import shape_of
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor, on_this_machine, one_blas_thread
 from wordforest.runtime.gpu import memory_told
+from wordforest.runtime.threads import Executor, on_this_machine, one_blas_thread
 
 Array = NDArray[Any]
 Tensor = Any

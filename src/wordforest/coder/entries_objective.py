@@ -11,7 +11,7 @@ from wordforest.coder.kernels.entries import weighted_squares
 from wordforest.coder.losses import unstored_loss, weighted_loss
 from wordforest.coder.pairs import Pairs, Part
 from wordforest.coder.penalties import Penalty
-from wordforest.runtime.execution import Executor
+from wordforest.runtime.threads import Executor
 
 Array = NDArray[Any]
 

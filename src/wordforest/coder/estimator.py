@@ -28,7 +28,7 @@ from wordforest.coder.spectral import SpectralStart
 from wordforest.coder.start import Begun, NestedStart, RandomStart, RowStart, Start
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads, available_cores
+from wordforest.runtime.threads import Threads, available_cores
 
 Array = NDArray[Any]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wordforest.coder.kernels.entries import weighted_squares
 from wordforest.coder.pairs import Pairs
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor
+from wordforest.runtime.threads import Executor
 
 Array = NDArray[Any]
 

@@ -40,8 +40,9 @@ from wordforest.coder.kernels.counter import random_columns
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.shards import Range, context_ranges, row_sizes, shard_rows, split_rows
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Cluster, Executor, Threads, one_blas_thread
+from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.gpu import by_halves, memory_told
+from wordforest.runtime.threads import Executor, Threads, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

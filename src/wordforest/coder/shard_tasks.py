@@ -20,7 +20,8 @@ from wordforest.coder.objective import row_squares
 from wordforest.coder.online import OnlineSettings, State, _Learner
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.shards import SAMPLE, Range, row_sizes
-from wordforest.runtime.execution import Sized, Threads, one_blas_thread
+from wordforest.runtime.cluster import Sized
+from wordforest.runtime.threads import Threads, one_blas_thread
 
 Array = Any  # a NumPy array
 Load = Callable[[], Any]  # returns some rows of X as CSR or dense; travels to a worker

@@ -47,7 +47,8 @@ from wordforest.coder.shard_tasks import (
 )
 from wordforest.coder.shards import Range, context_ranges, equal_ranges, row_costs, row_sizes, shard_rows, split_rows
 from wordforest.errors import ClusterError
-from wordforest.runtime.execution import Cluster, Threads, one_blas_thread
+from wordforest.runtime.cluster import Cluster
+from wordforest.runtime.threads import Threads, one_blas_thread
 
 Array = Any  # a NumPy array
 Allocate = Callable[[int, Any], NDArray[Any]]  # (length, dtype) to an array with room for it, in memory or in a file

@@ -20,7 +20,7 @@ from wordforest.coder.penalties import NoPenalty
 from wordforest.coder.start import Begun
 from wordforest.coder.weighted import WeightedSettings, learn_weighted
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor
+from wordforest.runtime.threads import Executor
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

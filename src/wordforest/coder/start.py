@@ -19,7 +19,7 @@ from wordforest.coder.online import OnlineSettings, learn_online, random_atoms
 from wordforest.coder.penalties import NoPenalty
 from wordforest.coder.shards import context_ranges
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor, Threads
+from wordforest.runtime.threads import Executor, Threads
 
 Array = NDArray[Any]
 

@@ -21,7 +21,7 @@ from wordforest.coder.kernels.entries import ENTRY
 from wordforest.coder.pairs import Allocate, Pairs, Part
 from wordforest.errors import InputError
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.execution import Executor
+from wordforest.runtime.threads import Executor
 
 Array = NDArray[Any]
 Index = NDArray[Any]

@@ -10,7 +10,7 @@ from wordforest.coder.encode import Gram
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.path import lam_for_density
 from wordforest.coder.penalties import Penalty, with_lam
-from wordforest.runtime.execution import Executor, one_blas_thread
+from wordforest.runtime.threads import Executor, one_blas_thread
 
 _ROWS = 16384  # a sample of the words
 _JUDGES = 1024  # of it, those whose density is looked at

@@ -25,7 +25,7 @@ from wordforest.coder.pairs import Pairs
 from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.sides import sides_of
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Executor, Threads, on_this_machine, one_blas_thread
+from wordforest.runtime.threads import Executor, Threads, on_this_machine, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -14,8 +14,8 @@ from scipy import sparse
 from wordforest.counts.tally import CSR, Block, Tally, merged, packed
 from wordforest.counts.windows import BIT, Integers, Rows, Scratch, narrow, row_blocks, take_row
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.execution import Executor
 from wordforest.runtime.scratch import Place, let_go
+from wordforest.runtime.threads import Executor
 from wordforest.text import Vocabulary
 
 

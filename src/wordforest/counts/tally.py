@@ -32,8 +32,8 @@ from wordforest.counts.windows import (
     row_blocks,
     vocabulary_rows,
 )
-from wordforest.runtime.execution import Executor, Threads, on_this_machine
 from wordforest.runtime.scratch import Place
+from wordforest.runtime.threads import Executor, Threads, on_this_machine
 from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens
 from wordforest.text.tokens import IdFile
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.execution import Executor
+from wordforest.runtime.threads import Executor
 from wordforest.text.tokens import IdFile
 
 PIECE = 1 << 20  # ids thinned at a time

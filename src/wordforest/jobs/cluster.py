@@ -24,8 +24,9 @@ from wordforest.errors import InputError
 from wordforest.jobs.count import threads
 from wordforest.jobs.job import unit_rows
 from wordforest.jobs.reuse import without_facts
-from wordforest.runtime.execution import Cluster, Threads
+from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.threads import Threads
 from wordforest.settings import AssociationSettings, TrainSettings
 from wordforest.store.tensors import map_csr, write_csr_parts
 from wordforest.store.vocab import read_vocab

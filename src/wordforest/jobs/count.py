@@ -19,9 +19,11 @@ from wordforest.counts.association import Allocate, pmi, sppmi
 from wordforest.errors import InputError
 from wordforest.jobs.checkpoint import begin_or_go_on, check_complete
 from wordforest.jobs.job import output, replace
-from wordforest.runtime.execution import Cluster, Threads
+from wordforest.runtime.cluster import Cluster
+from wordforest.runtime.memory import three_quarters
 from wordforest.runtime.progress import Event, Report, Reporter
-from wordforest.runtime.scratch import Place, three_quarters
+from wordforest.runtime.scratch import Place
+from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings, at_least, check_known
 from wordforest.store.counts import save_count_parts
 from wordforest.store.tensors import map_csr

@@ -32,7 +32,7 @@ from wordforest.jobs.cluster import workers_of
 from wordforest.jobs.count import count_config, load_counts, reading
 from wordforest.jobs.job import output, replace
 from wordforest.jobs.reuse import check_counted_so, counted_elsewhere, given_counts
-from wordforest.runtime.execution import Cluster, Sized
+from wordforest.runtime.cluster import Cluster, Sized
 from wordforest.runtime.progress import Reporter
 from wordforest.settings import CountSettings
 from wordforest.store.counts import save_count_parts

@@ -25,8 +25,9 @@ from wordforest.jobs.cluster import counted, workers_of
 from wordforest.jobs.count import associate, load_counts, versions
 from wordforest.jobs.job import as_codes, output, replace
 from wordforest.jobs.weighted import pair_weights
-from wordforest.runtime.execution import Cluster, Threads
+from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.threads import Threads
 from wordforest.settings import AssociationSettings, CountSettings, TrainSettings
 from wordforest.store import Run
 from wordforest.store.tensors import map_csr

@@ -32,9 +32,9 @@ from wordforest.jobs.count import (
     threads,
 )
 from wordforest.jobs.job import output, replace
-from wordforest.runtime.execution import Threads
 from wordforest.runtime.progress import Report, Reporter
 from wordforest.runtime.scratch import Place
+from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings, check_known
 from wordforest.store.counts import save_count_parts
 from wordforest.store.names import ALL_WORDS

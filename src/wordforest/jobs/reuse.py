@@ -19,8 +19,8 @@ from wordforest.counts import Counts
 from wordforest.errors import InputError
 from wordforest.jobs.count import count_into, count_names, is_large, load_counts, taken, versions
 from wordforest.jobs.job import output
-from wordforest.runtime.execution import Threads
 from wordforest.runtime.progress import Reporter
+from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings
 from wordforest.text.reader import content_hash, find_sources
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from wordforest import store
 from wordforest.errors import InputError
 from wordforest.jobs.count import reading, versions
-from wordforest.runtime.execution import Threads
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings
 from wordforest.text import Vocabulary, choose_words, read_tokens
 from wordforest.text.reader import find_sources, total_bytes

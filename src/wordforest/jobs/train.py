@@ -37,10 +37,11 @@ from wordforest.jobs.count_on_cluster import counts_for_run
 from wordforest.jobs.job import as_codes, learning, output, replace, starting
 from wordforest.jobs.reuse import counts_of, given_counts
 from wordforest.jobs.weighted import learn_with_weights, pair_weights
-from wordforest.runtime.execution import Cluster, Threads
+from wordforest.runtime.cluster import Cluster
+from wordforest.runtime.memory import three_quarters
 from wordforest.runtime.progress import Event, Reporter
-from wordforest.runtime.scratch import three_quarters
 from wordforest.runtime.signals import step_by_step
+from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings, TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary

@@ -19,9 +19,9 @@ from wordforest.coder.weighted import OnPass, WeightedSettings, WeightedState, l
 from wordforest.counts import Counts, harmonic_weights
 from wordforest.counts.association import counts_at
 from wordforest.jobs.job import starting
-from wordforest.runtime.execution import Threads
 from wordforest.runtime.gpu import memory_told
 from wordforest.runtime.progress import Reporter
+from wordforest.runtime.threads import Threads
 from wordforest.settings import TrainSettings
 
 _COUNTED = ("count", "glove")  # kinds of weights that look at counts

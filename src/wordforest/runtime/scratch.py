@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.runtime.memory import three_quarters
 
 _SPARE = 64 << 20  # bytes that a disk keeps free
 _CHECKED_AT_ONCE = 256 << 20  # bytes for which one look at the disk is enough
@@ -170,11 +171,6 @@ def let_go(*arrays: NDArray[Any]) -> None:
             base = base.base if isinstance(base, np.ndarray) else base.obj
         if isinstance(base, mmap.mmap) and not array.flags.writeable and hasattr(mmap, "MADV_DONTNEED"):
             base.madvise(mmap.MADV_DONTNEED)
-
-
-def three_quarters() -> int:
-    """Return three quarters of the memory of this machine, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 
 def _boot() -> str:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.runtime.cluster import Sized
 from wordforest.runtime.compressed import COMPRESSION, opened
-from wordforest.runtime.execution import Sized
 from wordforest.text.reader import CHUNK_BYTES, Chunk, _cut_at_lines, read_chunks
 from wordforest.text.reader import _checked as _valid
 from wordforest.text.tokenizer import BREAK, FormTable, split_forms

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordforest.runtime.execution import Threads
+from wordforest.runtime.threads import Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
 Tensor = Any

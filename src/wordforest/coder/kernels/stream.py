@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from wordforest.coder.kernels.device import DeviceCSR, DeviceRows, OnDevice, add_product, rows_times
 from wordforest.errors import InputError
-from wordforest.runtime.execution import Threads
 from wordforest.runtime.gpu import free_unused, out_of_memory
+from wordforest.runtime.threads import Threads
 
 Tensor = Any
 Index = NDArray[np.int64]

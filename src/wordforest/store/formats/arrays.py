@@ -18,7 +18,7 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.runtime.execution import check_room
+from wordforest.runtime.memory import check_room
 from wordforest.store.files import replace_file
 from wordforest.store.formats.source import AGAIN, Source, assembled, check_words
 from wordforest.store.tensors import Tensors, write_tensors

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 from wordforest.errors import InputError
-from wordforest.runtime.compile import kernel
-from wordforest.runtime.execution import Threads, available_cores, one_blas_thread
+from wordforest.runtime.threads import Threads, available_cores, one_blas_thread
 
 every_size = pytest.mark.parametrize("n_workers", [1, 2, 3])
 
@@ -156,18 +155,3 @@ def test_all_cores_are_the_default() -> None:
 def test_fewer_than_one_worker_is_an_error(n_workers: int) -> None:
     with pytest.raises(InputError, match=rf"n_workers = {n_workers}, but it must be at least 1"):
         Threads(n_workers)
-
-
-@kernel
-def _is_nan(x: float) -> bool:
-    return x != x
-
-
-@kernel
-def _quotient(a: float, b: float) -> float:
-    return a / b
-
-
-def test_kernels_keep_nan_and_infinity() -> None:
-    assert _is_nan(float("nan"))
-    assert _quotient(1.0, 0.0) == float("inf")

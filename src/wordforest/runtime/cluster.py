@@ -1,30 +1,22 @@
-"""Who does the work: threads of this process, or a Dask cluster. The result never depends on who, or how many.
-
-This is the only file that imports Dask, and it knows nothing of what is computed.
-"""
+"""A Dask cluster: the only file that imports Dask. It knows nothing of what is computed."""
 
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache
+from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import islice
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-import numpy as np  # noqa: F401 loads the BLAS that is limited here
-
 from wordforest.errors import ClusterError, InputError, MissingExtraError
+from wordforest.runtime.threads import blas_libraries
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,108 +32,6 @@ _CALM: dict[str, Any] = {
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
 }
 _TASKS_PER_WORKER = 2  # so that one that is quicker, or new, can take more
-
-_MOST_WORKERS = 16  # for each core, and cores that are taken for granted: more threads than that only take memory
-_CGROUP = Path("/sys/fs/cgroup/memory.max")
-
-
-class Executor(Protocol):
-    """Maps a function over blocks and yields the results in the order of the blocks."""
-
-    @property
-    def n_workers(self) -> int:
-        """How many work at the same time."""
-        ...
-
-    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Yield ``function(block)`` for every block, order kept."""
-        ...
-
-
-class Threads:
-    """Threads of this process; the kernels release the GIL. One worker runs without any thread."""
-
-    def __init__(self, n_workers: int | None = None) -> None:
-        if n_workers is not None and n_workers < 1:
-            raise InputError(f"n_workers = {n_workers}, but it must be at least 1. Leave it out to use all cores.")
-        self.n_workers = min(n_workers or available_cores(), _MOST_WORKERS * max(available_cores(), _MOST_WORKERS))
-        self._pool: ThreadPoolExecutor | None = None  # started once: a start takes longer than many a block
-
-    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Yield results in order; blocks are taken only a few ahead, so that a stream stays a stream.
-
-        BLAS gets one thread for each worker: threads never multiply, and a block's bits never depend on them.
-        """
-        with one_blas_thread():
-            if self.n_workers == 1:
-                for block in blocks:
-                    yield function(block)
-                return
-            self._pool = self._pool or ThreadPoolExecutor(self.n_workers)
-            yield from _map_ahead(self._pool, function, blocks, ahead=2 * self.n_workers)
-
-
-def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[T], R], blocks: Iterable[T], ahead: int) -> Iterator[R]:
-    waiting: deque[Future[R]] = deque()
-    try:
-        for block in blocks:
-            waiting.append(pool.submit(function, block))
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
-        wait(waiting)
-
-
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Keep BLAS to one thread inside a block: bits must not depend on the number of cores."""
-    limits: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
-    return limits
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Keep BLAS and OpenMP to one thread, for libraries whose sums depend on the number of threads."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
-    return limits
-
-
-def _blas() -> Any:
-    """Return what limits the BLAS of NumPy, and that of SciPy once it is loaded."""
-    return _found_blas("scipy.linalg" in sys.modules)
-
-
-@lru_cache(maxsize=2)
-def _found_blas(with_scipy: bool) -> Any:  # noqa: ARG001 the key: a library loaded since has to be looked for
-    """Look through all loaded libraries, which takes a millisecond."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def check_room(what: str, n_bytes: float) -> None:
-    """Refuse what needs more memory than this machine has, before it takes the machine down."""
-    if n_bytes > (memory := available_memory()):
-        raise InputError(
-            f"{what} needs at least {n_bytes / 1e9:,.1f} GB of memory, but this machine has {memory / 1e9:,.1f}. "
-            "Ask for less, or use a larger machine."
-        )
-
-
-def available_memory() -> int:
-    """Return the bytes of memory that this machine, or the container around this process, has."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = _CGROUP.read_text().strip() if _CGROUP.is_file() else ""
-    return min(memory, int(limit)) if limit.isdigit() else memory
-
-
-def available_cores() -> int:
-    """Return the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Sized:
@@ -206,9 +96,12 @@ class Cluster:
             raise InputError(f"--cluster local:{number}: expected a number of processes, as in local:4.")
         with dask.config.set(_CALM), _unheard():
             local = distributed.LocalCluster(
-                n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+                n_workers=int(number),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
                 silence_logs=50,
-            )  # fmt: skip
+            )
         client = distributed.Client(local, set_as_default=False, direct_to_workers=True)
         cluster = cls(client, threads=threads)
         cluster._closing = [client, local]
@@ -396,13 +289,6 @@ class Cluster:
         return bool(self.client.status == "running")
 
 
-def on_this_machine(executor: Executor | None, what: str) -> Executor:
-    """Return who works here, all cores if nobody is named; ``what`` shares memory, which a cluster does not."""
-    if isinstance(executor, Cluster):
-        raise InputError(f"{what} needs one machine, but a Cluster came. Use Threads, or leave the executor out.")
-    return executor or Threads()
-
-
 @contextmanager
 def _unheard() -> Iterator[None]:
     """Have processes that start here ignore Ctrl-C, which a terminal sends to them, too: a step must be able to end."""
@@ -418,7 +304,7 @@ def _unheard() -> Iterator[None]:
 
 def _kind() -> dict[str, str]:
     """Return what the bits of a result depend on beside the input."""
-    kernels = sorted({str(name) for library in _blas().info() if (name := library.get("architecture"))})
+    kernels = sorted({str(name) for library in blas_libraries().info() if (name := library.get("architecture"))})
     return {
         "BLAS for": ", ".join(kernels),
         **{name: version(name) for name in ("numpy", "scipy", "numba", "wordforest")},
