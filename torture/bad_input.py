@@ -11,15 +11,16 @@ import io
 import re
 import shutil
 import struct
-import sys
 import zipfile
 from collections.abc import Callable
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from tests.commands import run_command
 
 Files = dict[str, bytes | Callable[[Path], bytes]]
 
@@ -59,9 +60,6 @@ def make_desk(desk: Path) -> None:
 
 def told(case: Case, desk: Path) -> tuple[int, str, list[str]]:
     """Run a case at the desk, in this process; return the exit code, what standard error got, and what was left."""
-    from wordforest.cli import main
-
-    errors, sent = io.StringIO(), io.StringIO()
     before = {*desk.iterdir()}
     for name, content in case.files.items():
         place = desk / name
@@ -69,20 +67,14 @@ def told(case: Case, desk: Path) -> tuple[int, str, list[str]]:
             origin = _ORIGIN.get(name.partition("/")[0])
             shutil.copytree(desk / origin, place.parent) if origin else place.parent.mkdir()
         place.write_bytes(content(desk) if callable(content) else content)
-    argv, sys.argv = sys.argv, ["wordforest", *case.line.split()]
     try:
-        with chdir(desk), redirect_stderr(errors), redirect_stdout(sent):
-            main()
-        code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        ended = run_command(*case.line.split(), cwd=desk)
     finally:
-        sys.argv = argv
         given = {desk / name.partition("/")[0] for name in case.files}
         left = sorted(path.name for path in {*desk.iterdir()} - before - given)
         for place in {*desk.iterdir()} - before:
             shutil.rmtree(place) if place.is_dir() else place.unlink()
-    return code, errors.getvalue().strip(), left
+    return ended.returncode, ended.stderr.strip(), left
 
 
 def shown(message: str) -> str:
