@@ -1,42 +1,17 @@
-"""What must not be in the source, what must be beside every exception, and that nothing is written outside."""
+"""Data cannot write outside of its folder and cannot run code; what the source must not call is in test_layers.py."""
 
 from __future__ import annotations
 
-import ast
 import io
-import re
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import wordforest
 from wordforest.errors import InputError
 from wordforest.reproduce import reproduce
 from wordforest.store import read_vectors
-
-SOURCE = Path(wordforest.__file__).parent
-FILES = sorted(SOURCE.rglob("*.py"))
-FORBIDDEN = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "subprocess.getoutput", "yaml.load",
-             "tarfile.open", "shutil.unpack_archive", "pickle.loads"}  # fmt: skip
-
-
-def calls(path: Path) -> list[ast.Call]:
-    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_code_from_data_no_shell_and_nothing_unpacked(path: Path) -> None:
-    found = calls(path)
-    assert [ast.unparse(call.func) for call in found if ast.unparse(call.func) in FORBIDDEN] == []
-    assert [call.lineno for call in found if ast.unparse(call.func).endswith((".extract", ".extractall"))] == []
-    assert [call.lineno for call in found for key in call.keywords if key.arg == "shell"] == []
-
-
-def test_every_exception_from_the_security_rules_has_a_reason() -> None:
-    marks = [line for path in FILES for line in path.read_text(encoding="utf-8").splitlines() if "noqa: S" in line]
-    assert [mark for mark in marks if re.search(r"noqa: S\d", mark) and not re.search(r"S\d+( \w+){2,}", mark)] == []
 
 
 def test_an_archive_writes_nothing_anywhere(tmp_path: Path) -> None:
