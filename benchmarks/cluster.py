@@ -48,7 +48,7 @@ def timed(source: str, out: Path, trees: int, **who: Any) -> tuple[float, float]
     clock = Clock()
     shutil.rmtree(out, ignore_errors=True)
     started = time.perf_counter()
-    wf.train(source, out=out, n_trees=trees, report=clock, **who)
+    wf.train(source, out=out, trees=trees, report=clock, **who)
     return time.perf_counter() - started, clock.seconds("learn")
 
 
@@ -111,7 +111,7 @@ def count_bytes(options: argparse.Namespace) -> None:
                     marks.append((moved["steps"], moved["from"], moved["to"], between(there)))
 
         Cluster.put, Cluster.collect, ClusterRows.step = counted_put, counted_collect, counted_code  # type: ignore[method-assign]
-        run = wf.train(options.counts, out=Path(scratch) / "run", n_trees=options.trees, cluster=there, report=Marks())
+        run = wf.train(options.counts, out=Path(scratch) / "run", trees=options.trees, cluster=there, report=Marks())
     V, M = len(run.words), 13 * options.trees
     first, last = marks[1], marks[-2]  # between the first step, which cuts columns, and the last, exact pass
     steps = last[0] - first[0]

@@ -50,8 +50,8 @@ READY = "const p = document.querySelector('.plot'); return p && p.dataset.ready 
 WORDS = ("w5", "w17", "w300", "w4000", "w12345")
 
 
-def made_run(folder: Path, n_words: int, n_trees: int, density: float) -> None:
-    forest = Forest.complete(n_trees)
+def made_run(folder: Path, n_words: int, trees: int, density: float) -> None:
+    forest = Forest.complete(trees)
     rng = np.random.default_rng(0)
     codes = rng.standard_normal((n_words, len(forest)), dtype=np.float32)
     codes *= rng.random(codes.shape, dtype=np.float32) < density
@@ -126,9 +126,9 @@ def steps() -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def measure(n_words: int, n_trees: int, density: float, scratch: Path) -> dict[str, object]:
+def measure(n_words: int, trees: int, density: float, scratch: Path) -> dict[str, object]:
     folder = scratch / f"run{density}"
-    made_run(folder, n_words, n_trees, density)
+    made_run(folder, n_words, trees, density)
     begin = time.perf_counter()
     with served([str(folder)]) as url, browser(scratch) as driver:
         told: dict[str, object] = {"density": density, "ready_s": round(time.perf_counter() - begin, 2)}

@@ -43,7 +43,7 @@ def main() -> None:
     clock = Clock()
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        run = wf.train(options.corpus or addresses(), out=Path(folder) / "run", n_trees=options.trees, report=clock)
+        run = wf.train(options.corpus or addresses(), out=Path(folder) / "run", trees=options.trees, report=clock)
     total = time.perf_counter() - started
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores")
     print("\n| stage | seconds | units/s |\n|---|---|---|")

@@ -53,7 +53,7 @@ def make_desk(desk: Path) -> None:
     (desk / "corpus.txt").write_text("".join(lines), encoding="utf-8")
     with chdir(desk):
         count_corpus("corpus.txt", "counts", min_count=1)
-        train("counts", out="run", n_trees=1, epochs=3)
+        train("counts", out="run", trees=1, epochs=3)
         for name in ("good.txt", "good.bin", "good.glove", "good.npz", "good.safetensors", "good.parquet", "good.tsv"):
             write_vectors(name, read_vectors("run"))
 

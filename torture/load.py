@@ -172,7 +172,7 @@ def soak(seed: int, seconds: float) -> Row:
     import wordforest as wf
 
     rng = np.random.default_rng(seed)
-    coder = wf.ForestCoder(n_trees=4, lam=0.1, random_state=0, n_jobs=2)
+    coder = wf.ForestCoder(trees=4, lam=0.1, random_state=0, n_jobs=2)
 
     def batches() -> Iterator[Any]:
         while True:

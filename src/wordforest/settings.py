@@ -28,7 +28,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {},
     "readable": {
-        "measure": "ppmi", "n_trees": 20, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0), "nonnegative": True,
+        "measure": "ppmi", "trees": 20, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0), "nonnegative": True,
         "init": "nested", "word_power": 0.2,
     },
     "best": {
@@ -110,7 +110,7 @@ class AssociationSettings:
 class TrainSettings:
     """How vectors are learned from counts; the defaults are the paper's."""
 
-    n_trees: int = 4
+    trees: int = 4
     branching: tuple[int, ...] = (3, 3)
     lam: float | Literal["auto"] = 0.1  # auto: chosen so that about ``density`` of all codes are not zero
     density: float = 0.5
@@ -121,7 +121,7 @@ class TrainSettings:
     nonnegative: bool = False  # codes and dictionary
     init: Literal["random", "rows", "nested", "spectral"] = "random"  # where the dictionary begins
     spectrum: float = 0.5  # spectral: power of the singular values in the codes; 1 as in PCA, 0 all alike
-    grow: bool = False  # nested: the shape of the trees is found, n_trees and the number of nodes are kept to
+    grow: bool = False  # nested: the shape of the trees is found, trees and the number of nodes are kept to
     word_power: float = 0.0  # a word counts like its frequency to this power
     epochs: int | None = None  # passes at most: 100 online, 10 over entries
     tol: float | None = None  # share of the objective that a pass must gain: 5e-3 online, 1e-3 over entries
@@ -212,7 +212,7 @@ class TrainSettings:
     @property
     def forest(self) -> Forest:
         """The forest over the dimensions."""
-        return Forest.complete(self.n_trees, self.branching)
+        return Forest.complete(self.trees, self.branching)
 
     @property
     def start(self) -> Start | None:

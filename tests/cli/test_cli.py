@@ -88,7 +88,7 @@ class TestTrain:
         config = json.loads((run / "config.json").read_text())
         names = {field.name for settings in (CountSettings, TrainSettings) for field in fields(settings)}
         assert names | {"corpus", "fingerprint", "versions", "learner", "gap"} == set(config)
-        assert (config["n_trees"], config["epochs"], config["seed"]) == (2, 8, 0)
+        assert (config["trees"], config["epochs"], config["seed"]) == (2, 8, 0)
         assert config["corpus"] == [str(corpus)]
         assert len(config["fingerprint"]) == 64
         assert {"python", "wordforest", "numpy", "scipy", "numba"} == set(config["versions"])
@@ -413,7 +413,7 @@ BAD_INPUT = {
     "branching of letters": ([*TRAIN, "--branching", "3,x"], "--branching 3,x", "whole numbers"),
     "branching with a hole": ([*TRAIN, "--branching", "3,,3"], "--branching 3,,3", "whole numbers"),
     "negative branching": ([*TRAIN, "--branching", "-1"], "branching[0] = -1", "at least one child"),
-    "no trees": ([*TRAIN, "--trees", "0"], "n_trees = 0", "at least one"),
+    "no trees": ([*TRAIN, "--trees", "0"], "trees = 0", "at least one"),
     "negative lam": ([*TRAIN, "--lam", "-0.1"], "lam = -0.1", ">= 0"),
     "no workers": ([*TRAIN, "--workers", "0"], "--workers", "--help"),
     "no vocabulary": ([*TRAIN, "--max-vocab", "0"], "max_vocab = 0", "at least 1"),

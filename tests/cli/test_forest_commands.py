@@ -36,7 +36,7 @@ def refused(*args: Any) -> str:
 @pytest.fixture(scope="module")
 def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("readable") / "run"
-    wf.train(corpus, preset="readable", n_trees=2, min_count=2, out=folder)
+    wf.train(corpus, preset="readable", trees=2, min_count=2, out=folder)
     return folder
 
 
@@ -113,7 +113,7 @@ def test_evaluate_judges_meaning_node_by_node_and_over_runs(tmp_path: Path) -> N
     (tmp_path / "held.txt").write_text("\n".join(rows[3000:] + rare) + "\n")
     runs = [tmp_path / f"run{seed}" for seed in range(2)]
     for seed, out in enumerate(runs):
-        wf.train(tmp_path / "train.txt", preset="readable", n_trees=2, min_count=2, seed=seed, out=out)
+        wf.train(tmp_path / "train.txt", preset="readable", trees=2, min_count=2, seed=seed, out=out)
     text = done("evaluate", *runs, "--tasks", "meaning", "--held", tmp_path / "held.txt", "--json")
     found = [json.loads(line) for line in text.splitlines()]
     assert any(row.get("set") == "stability" for row in found)

@@ -16,7 +16,7 @@ def matrix(seed: int = 0) -> sparse.csr_array:
 
 
 def test_fit_transform_gives_codes_of_the_forest() -> None:
-    coder = wf.ForestCoder(n_trees=2, lam=0.2, random_state=0)
+    coder = wf.ForestCoder(trees=2, lam=0.2, random_state=0)
     A = coder.fit_transform(matrix())
     assert A.shape == (200, 26)
     assert coder.components_.shape == (26, 80)
@@ -25,7 +25,7 @@ def test_fit_transform_gives_codes_of_the_forest() -> None:
 
 
 def test_transform_codes_new_rows() -> None:
-    coder = wf.ForestCoder(n_trees=1, lam=0.2, random_state=0).fit(matrix())
+    coder = wf.ForestCoder(trees=1, lam=0.2, random_state=0).fit(matrix())
     new = matrix(seed=1)
     A = coder.transform(new)
     better = wf.objective(new, coder.components_.T, A, wf.ForestL2(coder.forest_, 0.2))
@@ -33,13 +33,13 @@ def test_transform_codes_new_rows() -> None:
 
 
 def test_transform_of_the_training_rows_gives_their_codes() -> None:
-    coder = wf.ForestCoder(n_trees=1, lam=0.2, random_state=0)
+    coder = wf.ForestCoder(trees=1, lam=0.2, random_state=0)
     A = coder.fit_transform(matrix())
     np.testing.assert_allclose(coder.transform(matrix()), A, atol=1e-4)
 
 
 def test_inverse_transform_reconstructs() -> None:
-    coder = wf.ForestCoder(n_trees=2, lam=0.01, random_state=0)
+    coder = wf.ForestCoder(trees=2, lam=0.01, random_state=0)
     X = matrix()
     A = coder.fit_transform(X)
     assert np.linalg.norm(coder.inverse_transform(A) - X.toarray()) < np.linalg.norm(X.toarray())
@@ -51,13 +51,13 @@ def test_any_forest_may_be_given() -> None:
 
 
 def test_it_works_in_a_pipeline_and_can_be_cloned() -> None:
-    pipeline = make_pipeline(Normalizer(), wf.ForestCoder(n_trees=1, random_state=0))
+    pipeline = make_pipeline(Normalizer(), wf.ForestCoder(trees=1, random_state=0))
     assert clone(pipeline).fit_transform(matrix()).shape == (200, 13)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_type_of_the_input_is_kept(dtype: type) -> None:
-    assert wf.ForestCoder(n_trees=1, random_state=0).fit_transform(matrix().astype(dtype)).dtype == dtype
+    assert wf.ForestCoder(trees=1, random_state=0).fit_transform(matrix().astype(dtype)).dtype == dtype
 
 
 def test_scikit_learns_own_checks_pass() -> None:
@@ -71,13 +71,13 @@ def test_scikit_learns_own_checks_pass() -> None:
 
 def test_partial_fit_learns_from_row_after_row() -> None:
     X = matrix()
-    coder = wf.ForestCoder(n_trees=1, lam=0.05, random_state=0)
+    coder = wf.ForestCoder(trees=1, lam=0.05, random_state=0)
     shares = [coder.partial_fit(X[i : i + 50]).score(X) for i in (0, 50, 100, 150, 0, 50, 100, 150)]
     assert shares[-1] > shares[0] > 0
 
 
 def test_the_score_is_the_share_explained() -> None:
-    coder = wf.ForestCoder(n_trees=2, lam=0.01, random_state=0)
+    coder = wf.ForestCoder(trees=2, lam=0.01, random_state=0)
     X = matrix()
     A = coder.fit_transform(X)
     left = np.linalg.norm(coder.inverse_transform(A) - X.toarray()) ** 2
@@ -85,29 +85,29 @@ def test_the_score_is_the_share_explained() -> None:
 
 
 def test_feature_names_and_data_frames() -> None:
-    coder = wf.ForestCoder(n_trees=1, random_state=0).set_output(transform="pandas")
+    coder = wf.ForestCoder(trees=1, random_state=0).set_output(transform="pandas")
     frame = coder.fit_transform(matrix().toarray())
     assert list(frame.columns) == list(coder.get_feature_names_out())
     assert frame.shape == (200, 13)
 
 
 def test_grid_search_chooses_a_lam() -> None:
-    search = GridSearchCV(wf.ForestCoder(n_trees=1, random_state=0), {"lam": [0.01, 1.0]}, cv=2)
+    search = GridSearchCV(wf.ForestCoder(trees=1, random_state=0), {"lam": [0.01, 1.0]}, cv=2)
     assert search.fit(matrix()).best_params_ == {"lam": 0.01}  # it explains more
 
 
 def test_non_negative_codes_and_weights_by_depth() -> None:
-    coder = wf.ForestCoder(n_trees=2, lam=0.05, nonnegative=True, depth_weights=(0.5, 0.8, 1.0), random_state=0)
+    coder = wf.ForestCoder(trees=2, lam=0.05, nonnegative=True, depth_weights=(0.5, 0.8, 1.0), random_state=0)
     A = coder.fit_transform(matrix())
     assert A.min() == 0
     assert A.max() > 0
 
 
 def test_the_gap_is_reported() -> None:
-    assert 0 <= wf.ForestCoder(n_trees=1, random_state=0).fit(matrix()).dual_gap_ <= 1e-9
+    assert 0 <= wf.ForestCoder(trees=1, random_state=0).fit(matrix()).dual_gap_ <= 1e-9
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1, -2])
 def test_the_bits_do_not_depend_on_n_jobs(n_jobs: int) -> None:
-    one = wf.ForestCoder(n_trees=1, random_state=0, n_jobs=1).fit_transform(matrix())
-    np.testing.assert_array_equal(wf.ForestCoder(n_trees=1, random_state=0, n_jobs=n_jobs).fit_transform(matrix()), one)
+    one = wf.ForestCoder(trees=1, random_state=0, n_jobs=1).fit_transform(matrix())
+    np.testing.assert_array_equal(wf.ForestCoder(trees=1, random_state=0, n_jobs=n_jobs).fit_transform(matrix()), one)

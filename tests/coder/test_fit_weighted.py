@@ -16,7 +16,7 @@ from wordforest.errors import InputError
 from wordforest.jobs.weighted import pair_weights
 from wordforest.settings import TrainSettings, split_settings
 
-SMALL: dict[str, Any] = {"n_trees": 1, "min_count": 5}
+SMALL: dict[str, Any] = {"trees": 1, "min_count": 5}
 KILLED = """
 import os, signal, sys
 import wordforest.jobs.checkpoint as resume
@@ -29,7 +29,7 @@ def dying(self, batch, *args):
         os.kill(os.getpid(), signal.SIGKILL)
     record(self, batch, *args)
 weighted._Learner._record = dying
-train(sys.argv[1], out=sys.argv[2], n_trees=1, min_count=5, weights="count:0.5", zeros=0.1, epochs=5, tol=0.0)
+train(sys.argv[1], out=sys.argv[2], trees=1, min_count=5, weights="count:0.5", zeros=0.1, epochs=5, tol=0.0)
 """
 
 

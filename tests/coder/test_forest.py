@@ -11,9 +11,9 @@ def test_the_papers_tree_is_numbered_in_preorder() -> None:
     assert parent == [-1, 0, 1, 1, 1, 0, 5, 5, 5, 0, 9, 9, 9]
 
 
-@pytest.mark.parametrize(("n_trees", "M"), [(4, 52), (20, 260), (40, 520)])
-def test_the_papers_sizes(n_trees: int, M: int) -> None:
-    assert len(Forest.complete(n_trees)) == M
+@pytest.mark.parametrize(("trees", "M"), [(4, 52), (20, 260), (40, 520)])
+def test_the_papers_sizes(trees: int, M: int) -> None:
+    assert len(Forest.complete(trees)) == M
 
 
 def test_groups_are_slices_of_a_node_and_its_descendants() -> None:
@@ -49,10 +49,10 @@ def test_the_error_names_the_node_and_the_remedy() -> None:
         Forest([-1, -1, 0])
 
 
-@pytest.mark.parametrize(("n_trees", "branching"), [(0, (3,)), (2, (3, 0)), (1, (-1,))])
-def test_a_branching_that_is_no_forest_is_refused(n_trees: int, branching: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("trees", "branching"), [(0, (3,)), (2, (3, 0)), (1, (-1,))])
+def test_a_branching_that_is_no_forest_is_refused(trees: int, branching: tuple[int, ...]) -> None:
     with pytest.raises(ForestError):
-        Forest.complete(n_trees, branching)
+        Forest.complete(trees, branching)
 
 
 def test_a_forest_cannot_be_changed() -> None:

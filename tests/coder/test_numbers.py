@@ -30,11 +30,11 @@ Learn = Callable[[Any], Any]
 
 
 def fit(X: Any) -> Any:
-    return wf.ForestCoder(n_trees=2, random_state=0, epochs=40).fit_transform(X)
+    return wf.ForestCoder(trees=2, random_state=0, epochs=40).fit_transform(X)
 
 
 def fit_partly(X: Any) -> Any:
-    return wf.ForestCoder(n_trees=2, random_state=0).partial_fit(X).components_
+    return wf.ForestCoder(trees=2, random_state=0).partial_fit(X).components_
 
 
 def online(X: Any, lam: float = 0.1) -> Any:
@@ -167,8 +167,8 @@ def test_a_perfect_fit_raises_no_alarm() -> None:
 
 @quietly
 def test_more_dimensions_than_rows_and_columns() -> None:
-    assert np.isfinite(wf.ForestCoder(n_trees=20, random_state=0, epochs=5).fit_transform(BASE)).all()
-    assert np.isfinite(wf.ForestCoder.readable(n_trees=20, random_state=0, epochs=5).fit_transform(abs(BASE))).all()
+    assert np.isfinite(wf.ForestCoder(trees=20, random_state=0, epochs=5).fit_transform(BASE)).all()
+    assert np.isfinite(wf.ForestCoder.readable(trees=20, random_state=0, epochs=5).fit_transform(abs(BASE))).all()
 
 
 @learners
@@ -225,15 +225,15 @@ def test_columns_beyond_31_bits_are_refused_for_their_memory_not_cut(learn: Lear
         learn(X)
 
 
-@pytest.mark.parametrize("n_trees", [10_000, 60_000, 100_000, 10**12])
-def test_more_trees_than_memory_are_refused_at_once(n_trees: int) -> None:
-    for learn in (wf.ForestCoder(n_trees=n_trees).fit, wf.ForestCoder(n_trees=n_trees).partial_fit):
+@pytest.mark.parametrize("trees", [10_000, 60_000, 100_000, 10**12])
+def test_more_trees_than_memory_are_refused_at_once(trees: int) -> None:
+    for learn in (wf.ForestCoder(trees=trees).fit, wf.ForestCoder(trees=trees).partial_fit):
         with pytest.raises(InputError, match=r"memory"):
             learn(BASE)
 
 
 @given(st.lists(st.integers(1, 4), max_size=4), st.integers(1, 3))
-def test_a_complete_forest_is_the_one_grown_node_by_node(branching: list[int], n_trees: int) -> None:
+def test_a_complete_forest_is_the_one_grown_node_by_node(branching: list[int], trees: int) -> None:
     parent: list[int] = []
 
     def grow(above: int, widths: list[int]) -> None:
@@ -242,9 +242,9 @@ def test_a_complete_forest_is_the_one_grown_node_by_node(branching: list[int], n
         for _ in range(widths[0] if widths else 0):
             grow(node, widths[1:])
 
-    for _ in range(n_trees):
+    for _ in range(trees):
         grow(-1, branching)
-    assert Forest.complete(n_trees, branching).parent.tolist() == parent
+    assert Forest.complete(trees, branching).parent.tolist() == parent
 
 
 def test_a_tree_may_be_a_long_chain() -> None:

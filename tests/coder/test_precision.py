@@ -71,7 +71,7 @@ def test_fewer_digits_are_refused_where_there_are_none() -> None:
     with pytest.raises(InputError, match="is for the learner online"):
         TrainSettings(precision="tf32", device="cuda", learner="entries")
     with pytest.raises(InputError, match="needs the device cuda"):
-        wf.ForestCoder(n_trees=1, precision="bfloat16").fit(np.eye(20))
+        wf.ForestCoder(trees=1, precision="bfloat16").fit(np.eye(20))
     with pytest.raises(InputError, match="needs the device cuda"):
         learn_online(np.eye(20, dtype=np.float32), ForestL2(FOREST, 1.0), 39, OnlineSettings(precision="tf32"))
 
@@ -98,7 +98,7 @@ def test_coding_on_a_device_is_coding_here(device: str, form: str) -> None:
 @pytest.mark.parametrize("form", ["sparse", "dense"])
 def test_the_estimator_transforms_on_the_card(form: str) -> None:
     X = matrix() if form == "sparse" else matrix().toarray()
-    here = wf.ForestCoder(n_trees=2, lam=0.3, epochs=3, random_state=0).fit(X)
-    there = wf.ForestCoder(n_trees=2, lam=0.3, epochs=3, random_state=0, device="cuda").fit(X)
+    here = wf.ForestCoder(trees=2, lam=0.3, epochs=3, random_state=0).fit(X)
+    there = wf.ForestCoder(trees=2, lam=0.3, epochs=3, random_state=0, device="cuda").fit(X)
     np.testing.assert_allclose(there.components_, here.components_, atol=1e-5)
     np.testing.assert_allclose(there.transform(X), here.transform(X), atol=1e-4)

@@ -32,7 +32,7 @@ from wordforest.settings import PRESETS, TrainSettings, split_settings
 FOREST = Forest.complete(2)
 PENALTY = ForestL2(FOREST, 0.8, nonnegative=True)
 WAYS = {"nested": {"grow": False}, "grown": {"grow": True}}
-FAST = {"preset": "readable", "n_trees": 3, "epochs": 4, "min_count": 1}
+FAST = {"preset": "readable", "trees": 3, "epochs": 4, "min_count": 1}
 RESULTS = ("codes.safetensors", "dictionary.safetensors", "vocab.tsv", "forest.json")
 
 
@@ -146,13 +146,13 @@ def quietly(function: Any, *args: Any) -> Any:
 
 def test_the_readable_coder_has_the_settings_of_the_preset() -> None:
     params, preset = wf.ForestCoder.readable().get_params(), PRESETS["readable"]
-    same = ("n_trees", "lam", "depth_weights", "nonnegative", "init")
+    same = ("trees", "lam", "depth_weights", "nonnegative", "init")
     assert {name: params[name] for name in same} == {name: preset[name] for name in same}
 
 
 def test_the_readable_coder_takes_other_settings() -> None:
     params = wf.ForestCoder.readable(5, (2,), 0.1, init="grown", nonnegative=False, n_jobs=2).get_params()
-    assert (params["n_trees"], params["branching"], params["lam"]) == (5, (2,), 0.1)
+    assert (params["trees"], params["branching"], params["lam"]) == (5, (2,), 0.1)
     assert (params["init"], params["nonnegative"], params["n_jobs"]) == ("grown", False, 2)
 
 
@@ -330,7 +330,7 @@ def test_frequent_words_count_more_with_a_power(corpus: Path, tmp_path: Path) ->
     counts = wf.count_corpus(corpus, tmp_path / "counts", min_count=1)
 
     def share_left(power: float) -> np.ndarray:
-        run = wf.train(corpus, **{**FAST, "n_trees": 1, "epochs": 20}, word_power=power)
+        run = wf.train(corpus, **{**FAST, "trees": 1, "epochs": 20}, word_power=power)
         X = associate(counts, "ppmi").toarray()
         return np.asarray(((X - run.codes.toarray() @ run.dictionary.T) ** 2).sum(1) / (X**2).sum(1))
 
@@ -398,7 +398,7 @@ def test_the_command_gives_what_train_gives_for_any_number_of_workers(corpus: Pa
     assert same_results(one, tmp_path / "two")
     check_readable(wf.load_run(one), **WAYS[way])
     config = json.loads((one / "config.json").read_text())
-    preset = {**PRESETS["readable"], "n_trees": 3, **WAYS[way]}
+    preset = {**PRESETS["readable"], "trees": 3, **WAYS[way]}
     assert {name: config[name] for name in preset} == json.loads(json.dumps(preset))
 
 

@@ -110,7 +110,7 @@ def test_an_unknown_device_is_refused() -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
 def test_a_missing_card_is_told_in_one_line(corpus: Path) -> None:
     with pytest.raises(InputError, match="sees no CUDA card"):
-        wf.ForestCoder(n_trees=1, device="cuda").fit(np.eye(20))
+        wf.ForestCoder(trees=1, device="cuda").fit(np.eye(20))
     for settings in ({}, {"learner": "entries"}):
         with pytest.raises(InputError, match="sees no CUDA card"):
             wf.train(corpus, device="cuda", **settings)

@@ -88,16 +88,16 @@ def test_points_equal_but_for_rounding_are_clustered_without_a_warning() -> None
 
 
 def grown(Z: np.ndarray, **changes: Any) -> tuple[Forest, list[np.ndarray]]:
-    return grow(Z, **{"n_trees": 2, "n_nodes": 9, "most_children": 4, "least_rows": 2, "seed": 0, **changes})
+    return grow(Z, **{"trees": 2, "n_nodes": 9, "most_children": 4, "least_rows": 2, "seed": 0, **changes})
 
 
 @settings(max_examples=30)
 @given(points, st.integers(1, 4), st.integers(0, 10), st.integers(1, 4), st.integers(2, 4))
-def test_grown_forests_keep_to_their_limits(Z: np.ndarray, n_trees: int, more: int, least: int, most: int) -> None:
-    forest, members = grown(Z, n_trees=n_trees, n_nodes=n_trees + more, least_rows=least, most_children=most)
+def test_grown_forests_keep_to_their_limits(Z: np.ndarray, trees: int, more: int, least: int, most: int) -> None:
+    forest, members = grown(Z, trees=trees, n_nodes=trees + more, least_rows=least, most_children=most)
     check_nested(forest, members, len(Z))
-    assert len(forest) <= n_trees + more
-    assert len(forest.roots) == min(n_trees, len(np.unique(Z, axis=0)))
+    assert len(forest) <= trees + more
+    assert len(forest.roots) == min(trees, len(np.unique(Z, axis=0)))
     assert all(len(forest.children(node)) in (0, *range(2, most + 1)) for node in range(len(forest)))
     assert all(len(members[node]) >= least for node in np.flatnonzero(forest.parent >= 0))
     sizes = [len(members[root]) for root in forest.roots]
@@ -127,16 +127,16 @@ def test_no_part_gets_smaller_than_the_least_number_of_points(least_rows: int, n
 
 def test_growing_ends_where_no_node_is_left() -> None:
     Z = np.random.default_rng(0).standard_normal((300, 3))
-    forest, _ = grown(Z, n_trees=3, n_nodes=20, most_children=2)
+    forest, _ = grown(Z, trees=3, n_nodes=20, most_children=2)
     assert 19 <= len(forest) <= 20  # a split into two needs two nodes
 
 
 def test_equal_points_are_never_split() -> None:
-    assert len(grown(np.ones((40, 3)), n_trees=1)[0]) == 1
+    assert len(grown(np.ones((40, 3)), trees=1)[0]) == 1
 
 
 def test_one_point_is_one_tree() -> None:
-    forest, members = grown(np.ones((1, 3)), n_trees=4)
+    forest, members = grown(np.ones((1, 3)), trees=4)
     assert (len(forest), members[0].tolist()) == (1, [0])
 
 

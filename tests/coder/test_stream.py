@@ -154,5 +154,5 @@ def test_the_estimator_learns_from_more_than_the_card_is_given(monkeypatch: pyte
     coders = []
     for room in (None, TINY):
         monkeypatch.setattr(estimator, "place_rows", lambda *parts, room=room: place_rows(*parts, room=room))
-        coders.append(wf.ForestCoder(n_trees=3, epochs=2, tol=1.0, device="cuda", random_state=0).fit(X))
+        coders.append(wf.ForestCoder(trees=3, epochs=2, tol=1.0, device="cuda", random_state=0).fit(X))
     np.testing.assert_array_equal(coders[0].components_, coders[1].components_)

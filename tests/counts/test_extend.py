@@ -87,9 +87,7 @@ def test_the_command_adds_and_train_takes_the_folder(corpus: Path, tmp_path: Pat
     subprocess.run([*command, str(tmp_path / "2.txt"), *add], check=True)
     wf.count_corpus(corpus, tmp_path / "whole")
     assert same(tmp_path / "b", tmp_path / "whole")
-    assert wf.train(tmp_path / "b", n_trees=1, epochs=1).config["corpus"] == [
-        str(tmp_path / f"{i}.txt") for i in (1, 2)
-    ]
+    assert wf.train(tmp_path / "b", trees=1, epochs=1).config["corpus"] == [str(tmp_path / f"{i}.txt") for i in (1, 2)]
 
 
 KILLED = """

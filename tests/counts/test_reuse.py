@@ -17,7 +17,7 @@ from wordforest.errors import InputError
 from wordforest.jobs import reuse
 from wordforest.text.reader import content_hash
 
-FAST: dict[str, Any] = {"epochs": 1, "n_trees": 1, "min_count": 2}
+FAST: dict[str, Any] = {"epochs": 1, "trees": 1, "min_count": 2}
 RESULTS = ("codes.safetensors", "dictionary.safetensors", "vocab.tsv")
 
 
@@ -43,11 +43,11 @@ def same(a: Path, b: Path) -> bool:
 
 def test_runs_of_any_size_and_baselines_share_one_count(text: Path, tmp_path: Path, counted: list[Path]) -> None:
     for trees in (1, 2):
-        wf.train(text, out=tmp_path / f"run{trees}", **{**FAST, "n_trees": trees})
+        wf.train(text, out=tmp_path / f"run{trees}", **{**FAST, "trees": trees})
     for name in ("pca", "hpca", "nnse"):
         wf.baseline(name, text, out=tmp_path / name, dimensions=3, min_count=2)
     assert counted == [tmp_path / "run1" / "counts"]
-    alone = wf.train(text, **{**FAST, "n_trees": 2})
+    alone = wf.train(text, **{**FAST, "trees": 2})
     assert (alone.codes != wf.load_run(tmp_path / "run2").codes).nnz == 0
     assert wf.load_run(tmp_path / "run2").config["corpus"] == [str(text)]
 
@@ -108,7 +108,7 @@ import os, signal, sys
 import wordforest as wf
 from wordforest.counts import tally
 tally.merged = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-wf.train(sys.argv[1], out=sys.argv[2], epochs=1, n_trees=1, min_count=2)
+wf.train(sys.argv[1], out=sys.argv[2], epochs=1, trees=1, min_count=2)
 """
 
 

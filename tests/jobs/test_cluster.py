@@ -36,7 +36,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-SETTINGS = {"n_trees": 2, "min_count": 5, "epochs": 3, "tol": 0.0}
+SETTINGS = {"trees": 2, "min_count": 5, "epochs": 3, "tol": 0.0}
 FILES = ("codes.safetensors", "dictionary.safetensors", "vocab.tsv", "forest.json")
 QUICK = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s", "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "20"}
 
@@ -172,9 +172,9 @@ def test_training_has_the_bits_of_one_machine(
 @pytest.mark.parametrize(
     "options",
     [
-        {"preset": "readable", "n_trees": 2},  # clusters of words, non-negative, words weighed, pairs dropped
-        {"n_trees": 1, "measure": "sppmi", "shift": 0.1, "smoothing": 0.75, "init": "rows", "dtype": "float64"},
-        {"n_trees": 1, "init": "spectral", "epochs": 1, "unit": True},
+        {"preset": "readable", "trees": 2},  # clusters of words, non-negative, words weighed, pairs dropped
+        {"trees": 1, "measure": "sppmi", "shift": 0.1, "smoothing": 0.75, "init": "rows", "dtype": "float64"},
+        {"trees": 1, "init": "spectral", "epochs": 1, "unit": True},
     ],
 )
 def test_other_settings_have_the_bits_of_one_machine(
@@ -220,7 +220,7 @@ def test_new_words_are_coded_by_the_workers(cluster: Cluster, large_corpus: Path
 def test_coding_on_a_cluster_needs_a_folder_and_pairs_that_count_alike(whole: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs a folder that all workers see"):
         wf.encode_counts(whole / "run", whole / "counts", cluster="local:1")
-    wf.train(whole / "counts", out=tmp_path / "run", n_trees=1, weights="count:0.6", epochs=1)
+    wf.train(whole / "counts", out=tmp_path / "run", trees=1, weights="count:0.6", epochs=1)
     with pytest.raises(InputError, match="was learned with weights"):
         wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "codes", cluster="local:1")
 
@@ -453,7 +453,7 @@ def look():
         time.sleep(0.002)
 threading.Thread(target=look, daemon=True).start()
 client = distributed.Client(scheduler_file=sys.argv[1], set_as_default=False)
-wf.train(sys.argv[2], out=sys.argv[3], cluster=wf.Cluster(client), n_trees=4, epochs=1, report=watch)
+wf.train(sys.argv[2], out=sys.argv[3], cluster=wf.Cluster(client), trees=4, epochs=1, report=watch)
 print(watch.most - watch.before)
 """
 

@@ -21,7 +21,7 @@ from wordforest.jobs.count import associate
 from wordforest.jobs.encode import match_contexts
 from wordforest.text import RARE
 
-FAST: dict[str, Any] = {"n_trees": 2, "epochs": 3}
+FAST: dict[str, Any] = {"trees": 2, "epochs": 3}
 
 
 def objectives(counts: wf.Counts, run: wf.Run, codes: Any) -> Any:
@@ -45,7 +45,7 @@ def test_the_counts_of_a_run_get_its_codes(corpus: Path, tmp_path: Path, options
 
 
 def test_a_readable_forest_codes_its_own_counts(corpus: Path, tmp_path: Path) -> None:
-    run = wf.train(corpus, out=tmp_path / "run", preset="readable", n_trees=2, grow=True)
+    run = wf.train(corpus, out=tmp_path / "run", preset="readable", trees=2, grow=True)
     again = wf.encode_counts(tmp_path / "run", tmp_path / "run" / "counts")
     assert np.allclose(run.codes.toarray(), again.codes.toarray(), atol=0.02 * np.abs(run.codes.data).max())
 
@@ -120,7 +120,7 @@ def test_the_command_writes_a_run_that_others_read(corpus: Path, tmp_path: Path)
         arguments = [look[0], str(tmp_path / "out"), *look[1:]]
         subprocess.run([*command, *arguments], check=True, capture_output=True)
     config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert (config["min_count"], config["n_trees"], config["dictionary_of"]) == (2, 2, str(tmp_path / "run"))
+    assert (config["min_count"], config["trees"], config["dictionary_of"]) == (2, 2, str(tmp_path / "run"))
     assert config["gap"] <= 1e-6
 
 

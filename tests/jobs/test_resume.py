@@ -29,9 +29,9 @@ def counted(self, *args):
         os.kill(os.getpid(), signal.SIGKILL)
     return record(self, *args)
 online._Learner._record = counted
-train(sys.argv[1], out=sys.argv[2], n_trees=2, min_count=1, epochs=4, tol=0.0)
+train(sys.argv[1], out=sys.argv[2], trees=2, min_count=1, epochs=4, tol=0.0)
 """
-SETTINGS = {"n_trees": 2, "min_count": 1, "epochs": 4, "tol": 0.0}
+SETTINGS = {"trees": 2, "min_count": 1, "epochs": 4, "tol": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def counted(self, *args):
         os.kill(os.getpid(), signal.SIGKILL)
     return bounded(self, *args)
 entries.EntryLearner._pass_within_bounds = counted
-train(sys.argv[1], out=sys.argv[2], learner="entries", zeros=0.5, schedule=sys.argv[4], n_trees=2, min_count=1,
+train(sys.argv[1], out=sys.argv[2], learner="entries", zeros=0.5, schedule=sys.argv[4], trees=2, min_count=1,
       epochs=4, tol=0.0)
 """
 
@@ -120,8 +120,8 @@ def test_counts_of_the_killed_run_are_used(corpus: Path, tmp_path: Path, monkeyp
 def test_other_settings_are_refused(corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     kill_after(corpus, run, 1)
-    with pytest.raises(InputError, match=r"begun with n_trees = 2, but now it is 3.*--force"):
-        wf.train(corpus, out=run, resume=True, **{**SETTINGS, "n_trees": 3})
+    with pytest.raises(InputError, match=r"begun with trees = 2, but now it is 3.*--force"):
+        wf.train(corpus, out=run, resume=True, **{**SETTINGS, "trees": 3})
 
 
 def test_without_resume_the_message_offers_it(corpus: Path, tmp_path: Path) -> None:

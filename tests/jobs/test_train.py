@@ -10,7 +10,7 @@ from wordforest.errors import ForestError, InputError
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import CountSettings, TrainSettings
 
-FAST = {"n_trees": 1, "branching": (2,), "epochs": 2}
+FAST = {"trees": 1, "branching": (2,), "epochs": 2}
 
 
 class Recorder(Reporter):
@@ -91,7 +91,7 @@ def test_an_unknown_setting_lists_the_known_ones(call, corpus, in_empty_folder):
         {"window": 0}, {"min_count": 0}, {"max_vocab": 0}, {"tokenizer": "split"}, {"errors": "ignore"},
         {"measure": "mi"}, {"epochs": 0}, {"tol": -1.0}, {"tol": float("inf")}, {"tol": float("nan")}, {"seed": -1},
         {"smoothing": -0.5}, {"smoothing": float("inf")}, {"shift": 1.0}, {"measure": "sppmi", "shift": float("nan")},
-        {"lam": -0.1}, {"lam": float("nan")}, {"n_trees": 0}, {"branching": (3, 0)}, {"workers": 0}, {"workers": -1},
+        {"lam": -0.1}, {"lam": float("nan")}, {"trees": 0}, {"branching": (3, 0)}, {"workers": 0}, {"workers": -1},
     ],
     ids=str,
 )  # fmt: skip
@@ -213,7 +213,7 @@ def test_learning_is_finished_only_by_its_last_step(corpus):
 
 class TestLearners:
     def test_entries_learn_neighbours_and_say_their_settings(self, corpus):
-        run = wf.train(corpus, learner="entries", n_trees=1, lam=0.001, zeros=0.3, weights="none")
+        run = wf.train(corpus, learner="entries", trees=1, lam=0.001, zeros=0.3, weights="none")
         assert run.config["learner"] == "entries"
         assert run.config["zeros"] == 0.3
         assert run.config["eta"] > 0

@@ -21,7 +21,7 @@ from wordforest.runtime import signals as interrupts
 from wordforest.runtime.compressed import opened
 
 WORDFOREST = [sys.executable, "-m", "wordforest"]
-SETTINGS = {"n_trees": 2, "epochs": 4, "tol": 0.0, "min_count": 1}
+SETTINGS = {"trees": 2, "epochs": 4, "tol": 0.0, "min_count": 1}
 
 
 def told(number: int) -> None:

@@ -26,7 +26,7 @@ def run_demo(out: Path, force: bool, reporter: Reporter) -> tuple[Run, Run]:
     write_figure(out / "heatmap.png", figures.heatmap(run.vectors, words))
     write_figure(out / "tree.png", figures.trees(run.vectors, words[:3]))
     readable = train(
-        addresses(), out=out / READABLE, force=force, report=reporter, preset="readable", n_trees=READABLE_TREES
+        addresses(), out=out / READABLE, force=force, report=reporter, preset="readable", trees=READABLE_TREES
     )
     return run, readable
 

@@ -173,7 +173,7 @@ def train(
     from wordforest.jobs.train import train as run_train
 
     asked = {
-        "n_trees": trees, "lam": lam if lam is None else _lam(lam), "measure": measure, "nonnegative": nonnegative,
+        "trees": trees, "lam": lam if lam is None else _lam(lam), "measure": measure, "nonnegative": nonnegative,
         "init": init, "word_power": word_power, "tol": tol, "weights": weights, "zeros": zeros, "spectrum": spectrum,
         "unit": unit, "dynamic_window": dynamic_window, "subsample": subsample, "mark_sides": mark_sides,
         "depth_weights": depth_weights if depth_weights is None else _numbers("--depth-weights", depth_weights),

@@ -36,17 +36,17 @@ def nest(Z: Array, forest: Forest, seed: int, *, weights: Array | None = None) -
 
 
 def grow(
-    Z: Array, *, n_trees: int, n_nodes: int, most_children: int, least_rows: int, seed: int,
+    Z: Array, *, trees: int, n_nodes: int, most_children: int, least_rows: int, seed: int,
     weights: Array | None = None,
 ) -> tuple[Forest, list[Array]]:  # fmt: skip
     """Grow a forest of at most ``n_nodes`` nodes over the points Z (n, K); return it and the points of every node.
 
-    Begins with ``n_trees`` clusters. Then, again and again, the split that lowers the squared distance of the points to
+    Begins with ``trees`` clusters. Then, again and again, the split that lowers the squared distance of the points to
     the centre of their cluster most for every node it adds. Nodes are numbered in preorder at the end, the trees by
     their number of points.
     """
     cloud = _Cloud(Z, weights)
-    roots = [_Node(points) for points in cloud.parts(np.arange(len(Z)), n_trees, (seed, 0)) if len(points)]
+    roots = [_Node(points) for points in cloud.parts(np.arange(len(Z)), trees, (seed, 0)) if len(points)]
     left = n_nodes - len(roots)
     heap: list[tuple[float, int, _Node, list[Array]]] = []
     made = 0

@@ -45,7 +45,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """Codes the rows of any matrix, sparse or dense, under the forest penalty.
 
     Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over dictionaries with columns in the unit ball; there is no
-    1/2 before the loss. ``forest`` (a Forest or a list of parents) takes the place of ``n_trees`` and
+    1/2 before the loss. ``forest`` (a Forest or a list of parents) takes the place of ``trees`` and
     ``branching``; ``depth_weights`` gives a weight of the penalty for each depth, the last going for all below;
     ``nonnegative`` keeps codes at or above zero, ``nonnegative_dictionary`` the dictionary. ``init`` says where the
     dictionary begins: random, rows of X, nested clusters of rows, grown (nested clusters that also find the shape
@@ -63,7 +63,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __init__(
         self,
-        n_trees: int = 4,
+        trees: int = 4,
         branching: Sequence[int] = (3, 3),
         lam: float = 0.1,
         *,
@@ -81,7 +81,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_trees = n_trees
+        self.trees = trees
         self.branching = branching
         self.lam = lam
         self.forest = forest
@@ -99,15 +99,13 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.random_state = random_state
 
     @classmethod
-    def readable(
-        cls, n_trees: int = 20, branching: Sequence[int] = (3, 3), lam: float = 0.8, **more: Any
-    ) -> ForestCoder:
+    def readable(cls, trees: int = 20, branching: Sequence[int] = (3, 3), lam: float = 0.8, **more: Any) -> ForestCoder:
         """Return a coder whose trees are made to be read: nested clusters, few and non-negative codes.
 
         For counts or positive associations also pass ``nonnegative_dictionary=True``.
         """
         settings = {"depth_weights": (0.5, 0.8, 1.0), "nonnegative": True, "init": "nested", **more}
-        return cls(n_trees, branching, lam, **settings)
+        return cls(trees, branching, lam, **settings)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ForestCoder:
         """Learn the dictionary from the rows of X (V, C); a row of weight 2 counts like two rows.
@@ -228,7 +226,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _forest(self) -> Forest:
         if self.forest is None:
-            return Forest.complete(self.n_trees, self.branching)
+            return Forest.complete(self.trees, self.branching)
         return self.forest if isinstance(self.forest, Forest) else Forest(self.forest)
 
     def _placed(self, X: Any, *, streamed: bool = True) -> Any:

@@ -29,24 +29,24 @@ class Forest:
         self.parent: NDArray[np.int32] = _frozen(nodes)
 
     @classmethod
-    def complete(cls, n_trees: int = 4, branching: Sequence[int] = (3, 3)) -> Forest:
-        """Return ``n_trees`` equal trees in which a node at depth d has ``branching[d]`` children.
+    def complete(cls, trees: int = 4, branching: Sequence[int] = (3, 3)) -> Forest:
+        """Return ``trees`` equal trees in which a node at depth d has ``branching[d]`` children.
 
         The paper's forests are ``complete(4)``, ``complete(20)`` and ``complete(40)``: 13 nodes a tree.
         """
-        if n_trees < 1:
-            raise ForestError(f"n_trees = {n_trees}, but a forest needs at least one tree.")
+        if trees < 1:
+            raise ForestError(f"trees = {trees}, but a forest needs at least one tree.")
         for depth, width in enumerate(branching):
             if width < 1:
                 raise ForestError(
                     f"branching[{depth}] = {width}, but every level needs at least one child per node. "
                     "Leave the level out to get shallower trees."
                 )
-        _check_size(n_trees, branching)
+        _check_size(trees, branching)
         tree = [-1]
         for width in reversed(branching):
             tree = [-1, *(0 if p < 0 else p + 1 + k * len(tree) for k in range(width) for p in tree)]
-        return cls(p if p < 0 else p + k * len(tree) for k in range(n_trees) for p in tree)
+        return cls(p if p < 0 else p + k * len(tree) for k in range(trees) for p in tree)
 
     @classmethod
     def flat(cls, n: int) -> Forest:
@@ -93,9 +93,9 @@ class Forest:
         return [int(i) for i in np.flatnonzero(self.parent == node)]
 
 
-def _check_size(n_trees: int, branching: Sequence[int]) -> None:
+def _check_size(trees: int, branching: Sequence[int]) -> None:
     """Refuse a forest that is larger than any that can be learned, before its nodes are listed."""
-    nodes = level = n_trees
+    nodes = level = trees
     for width in branching:
         level *= width
         nodes += level
@@ -103,7 +103,7 @@ def _check_size(n_trees: int, branching: Sequence[int]) -> None:
             break
     if nodes > _MOST_NODES or len(branching) > _MOST_LEVELS:
         raise ForestError(
-            f"n_trees = {n_trees} with branching {tuple(branching[:8])} has {nodes:,} nodes or more and "
+            f"trees = {trees} with branching {tuple(branching[:8])} has {nodes:,} nodes or more and "
             f"{len(branching) + 1} levels, but {_MOST_NODES:,} and {_MOST_LEVELS + 1} are the most: the memory they "
             "need grows with the square of the nodes. Use fewer trees, or a smaller branching."
         )

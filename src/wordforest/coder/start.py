@@ -112,7 +112,7 @@ class NestedStart:
         Z, lengths = directions(X, seed, executor)[rows], np.sqrt(squares[rows])
         if self.grow:
             forest, members = clusters.grow(
-                Z, n_trees=len(forest.roots), n_nodes=len(forest), most_children=self.most_children,
+                Z, trees=len(forest.roots), n_nodes=len(forest), most_children=self.most_children,
                 least_rows=self.least_rows, seed=seed, weights=lengths,
             )  # fmt: skip
         else:

@@ -61,7 +61,7 @@ def train(
 ) -> Run:
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
 
-    Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", n_trees=40, min_count=5)``.
+    Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", trees=40, min_count=5)``.
     Counts of text stay in ``out/counts``, where further runs into ``out`` or beside it find them. ``resume`` goes on
     with a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a ceiling in bytes for
     counting, three quarters of what the machine has if left out; where the entries of the learner entries would take
