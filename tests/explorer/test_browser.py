@@ -211,7 +211,7 @@ def test_a_zero_word_has_no_trees_and_no_neighbours(either, models):
 
 
 def test_the_colours_are_those_of_the_printed_figures(page):
-    from wordforest.figures.colors import rgb
+    from wordforest.figures.style import rgb
 
     page.open("/")
     values = np.linspace(-1, 1, 41)

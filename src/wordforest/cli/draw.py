@@ -26,7 +26,7 @@ from wordforest.cli.base import (
 from wordforest.errors import InputError
 
 if TYPE_CHECKING:
-    from wordforest.figures import Look
+    from wordforest.figures import Style as FigureStyle
 
 draw_app = typer.Typer(help="Pictures for screen and print: heatmap, tree, map or curve.", no_args_is_help=True)
 app.add_typer(draw_app, name="draw")
@@ -79,11 +79,11 @@ def heatmap(
     from wordforest import figures
 
     _check_out(out, force)
-    look = _look(colors, style, size)
+    chosen = _style(colors, style, size)
     loaded = read_vectors(vectors)
     blocks = _present({vectors: loaded}, _groups(words))
     titled = blocks if len(blocks) > 1 else {"": next(iter(blocks.values()))}
-    _write(out, figures.heatmap_blocks(loaded, titled, limit=limit, look=look), dpi)
+    _write(out, figures.heatmap(loaded, titled, limit=limit, style=chosen), dpi)
 
 
 @draw_app.command("tree")
@@ -105,7 +105,7 @@ def tree(
     from wordforest import figures
 
     _check_out(out, force)
-    look = _look(colors, style, size)
+    chosen = _style(colors, style, size)
     if which != "all" and not which.isdecimal():
         raise InputError(f"--tree {which}: expected a number from 0, or all.")
     loaded = read_vectors(vectors)
@@ -113,7 +113,7 @@ def tree(
     shown = list(dict.fromkeys(word for block in blocks.values() for word in block))
     number = None if which == "all" else int(which)
     named = _labels(loaded, labels) if labels else None
-    _write(out, figures.trees(loaded, shown, tree=number, labels=named, look=look), dpi)
+    _write(out, figures.trees(loaded, shown, tree=number, labels=named, style=chosen), dpi)
 
 
 @draw_app.command("map")
@@ -145,7 +145,7 @@ def word_map(
     from wordforest.runtime.progress import Event
 
     _check_out(out, force)
-    look = _look("paper", style, size)
+    chosen = _style("paper", style, size)
     models = {title: read_vectors(name) for title, name in _titles(vectors, titles).items()}
     groups = _groups(words)
     if nearest:
@@ -155,7 +155,7 @@ def word_map(
     groups = _present(models, groups)
     with reporter(quiet, json) as report:
         figure = figures.word_map(
-            models, groups, runs=runs, seed=seed, look=look,
+            models, groups, runs=runs, seed=seed, style=chosen,
             on_run=lambda done, total: report(Event("map", done, total, "runs")),
         )  # fmt: skip
     _write(out, figure, dpi)
@@ -179,9 +179,9 @@ def curve(
     from wordforest import figures, store
 
     _check_out(out, force)
-    look = _look("paper", style, size)
+    chosen = _style("paper", style, size)
     histories = {title: store.load_run(Path(name)).history for title, name in _titles(runs, titles).items()}
-    _write(out, figures.curve(histories, look=look), dpi)
+    _write(out, figures.curve(histories, style=chosen), dpi)
 
 
 def _check_out(out: Path, force: bool) -> None:
@@ -191,7 +191,7 @@ def _check_out(out: Path, force: bool) -> None:
     keep_existing(out, force)
 
 
-def _look(colors: str, style: str, size: str | None) -> Look:
+def _style(colors: str, style: str, size: str | None) -> FigureStyle:
     from dataclasses import replace
 
     from wordforest import figures

@@ -39,8 +39,12 @@ def page_layout(models: list[Model]) -> Any:
         [
             html.Header(
                 [
-                    html.A([html.Span(className="mark", **{"aria-hidden": "true"}), "wordforest"], href="/",
-                           className="brand", **{"aria-label": "wordforest: start"}),
+                    html.A(
+                        [html.Span(className="mark", **{"aria-hidden": "true"}), "wordforest"],
+                        href="/",
+                        className="brand",
+                        **{"aria-label": "wordforest: start"},
+                    ),
                     html.Nav([html.A(name, href=href) for href, name in PAGES], **{"aria-label": "Pages"}),
                     html.Div(id="search", className="search", role="search"),
                 ],
@@ -52,4 +56,4 @@ def page_layout(models: list[Model]) -> Any:
             *(dcc.Store(id=name) for name in ("route", "view", "question", "answer", "shown", "offered")),
         ],
         className="page",
-    )  # fmt: skip
+    )

@@ -31,8 +31,10 @@ _METADATA: dict[str, dict[str, str | None]] = {
     "pdf": {"CreationDate": None, "Creator": "wordforest", "Producer": "matplotlib"},
 }
 # Fonts for letters that matplotlib's own one lacks, asked in this order where they are installed.
-_FALLBACK = ("Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Devanagari",
-             "WenQuanYi Micro Hei", "Noto Emoji", "Symbola")  # fmt: skip
+_FALLBACK = (
+    "Noto Sans, Noto Sans CJK SC, Noto Sans CJK JP, Noto Sans Arabic, Noto Sans Devanagari, WenQuanYi Micro Hei, "
+    "Noto Emoji, Symbola"
+)
 
 
 def matplotlib() -> ModuleType:
@@ -68,11 +70,24 @@ def drawing() -> Iterator[ModuleType]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of that many inches, drawn by Agg, that writes the same bytes each time it is saved."""
-    module = matplotlib()
-    figure: Figure = _figure_class()(figsize=(width, height), layout="constrained", facecolor="white")
-    module.backends.backend_agg.FigureCanvasAgg(figure)
-    return figure
+    """Return an empty figure of that many inches, drawn by Agg.
+
+    Its files depend on its content alone: no date, no random ids, no user settings.
+    """
+    mpl = matplotlib()
+    figure: Any = mpl.figure.Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    mpl.backends.backend_agg.FigureCanvasAgg(figure)
+    plain = figure.savefig
+
+    def savefig(fname: Any, **options: Any) -> None:
+        suffix = PurePath(fname).suffix.removeprefix(".") if isinstance(fname, str | PurePath) else ""
+        metadata = _METADATA.get(options.get("format") or suffix or "png")
+        with drawing():
+            plain(fname, **{"metadata": metadata, **options})
+
+    figure.savefig = savefig
+    drawn: Figure = figure
+    return drawn
 
 
 def text_size(axes: Axes, text: str, points: float) -> tuple[float, float]:
@@ -84,23 +99,6 @@ def text_size(axes: Axes, text: str, points: float) -> tuple[float, float]:
 
 
 @cache
-def _figure_class() -> Any:
-    base: Any = matplotlib().figure.Figure
-
-    class DrawnFigure(base):  # type: ignore[misc]  # its class is known once matplotlib is there
-        """A figure whose files depend on its content alone: no date, no random ids, no user settings."""
-
-        def savefig(self, fname: Any, **options: Any) -> None:
-            """Write the figure as matplotlib does, with fixed metadata."""
-            suffix = PurePath(fname).suffix.removeprefix(".") if isinstance(fname, str | PurePath) else ""
-            metadata = _METADATA.get(options.get("format") or suffix or "png")
-            with drawing():
-                super().savefig(fname, **{"metadata": metadata, **options})
-
-    return DrawnFigure
-
-
-@cache
 def _installed() -> list[str]:
     names = {font.name for font in matplotlib().font_manager.fontManager.ttflist}
-    return [name for name in _FALLBACK if name in names]
+    return [name for name in _FALLBACK.split(", ") if name in names]

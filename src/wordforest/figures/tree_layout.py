@@ -14,12 +14,13 @@ _LEVEL = 1.9  # height of a level, in distances between two leaves, at least
 _SLOPE = 0.05  # height of a level of a wide tree, over the number of its leaves
 _NEARLY = 0.85  # of the largest scale
 
+Sizes = Sequence[Sequence[tuple[float, float]]]  # width and height of the panels of each group
 
-class Box(NamedTuple):
-    """The place of a panel: left edge, top edge (below zero), width, height."""
 
-    x: float
-    y: float
+class Flow(NamedTuple):
+    """Left and top edges of the panels of each group (y falls from 0), and the width and height of all."""
+
+    corners: list[list[tuple[float, float]]]
     width: float
     height: float
 
@@ -46,56 +47,40 @@ def outline_nodes(forest: Forest, root: int) -> NDArray[np.float64]:
     return np.stack([1.1 * forest.depth[nodes], -1.0 * np.arange(len(nodes))], axis=1)
 
 
-def flow(sizes: Sequence[tuple[float, float]], width: float, top: float = 0.0) -> list[Box]:
-    """Return places for panels of these widths and heights: left to right, in lines of at most ``width``.
+def flow(groups: Sizes, width: float, heading: float = 0.0) -> Flow:
+    """Place panels left to right in lines of at most ``width``, each group below ``heading`` for its name.
 
-    A line is as high as its highest panel; a panel wider than ``width`` has a line of its own. The first
-    line starts at ``top``.
+    A line is as high as its highest panel; a panel wider than ``width`` has a line of its own.
     """
-    boxes: list[Box] = []
-    x, y, line = 0.0, top, 0.0
-    for w, h in sizes:
-        if x > 0 and x + w > width:
-            x, y, line = 0.0, y - line, 0.0
-        boxes.append(Box(x, y, w, h))
-        x, line = x + w, max(line, h)
-    return boxes
-
-
-def flow_groups(groups: Sequence[Sequence[tuple[float, float]]], width: float, heading: float) -> list[list[Box]]:
-    """Return places for groups of panels below each other, each with ``heading`` above it for its name."""
-    placed: list[list[Box]] = []
-    top = 0.0
+    corners: list[list[tuple[float, float]]] = []
+    widest = y = 0.0
     for sizes in groups:
-        boxes = flow(sizes, width, top - heading)
-        placed.append(boxes)
-        top = min(box.y - box.height for box in boxes)
-    return placed
+        corners.append([])
+        x, y, line = 0.0, y - heading, 0.0
+        for w, h in sizes:
+            if x > 0 and x + w > width:
+                x, y, line = 0.0, y - line, 0.0
+            corners[-1].append((x, y))
+            x, line = x + w, max(line, h)
+            widest = max(widest, x)
+        y -= line
+    return Flow(corners, widest, -y)
 
 
-def extent(groups: Sequence[Sequence[Box]]) -> tuple[float, float]:
-    """Return width and height that placed groups take."""
-    boxes = [box for group in groups for box in group]
-    return max(box.x + box.width for box in boxes), max(box.height - box.y for box in boxes)
+def best_flow(groups: Sizes, heading: float, room: tuple[float, float], largest: float) -> tuple[Flow, float]:
+    """Return a flow, and the scale (inches per unit, at most ``largest``) at which it fills ``room`` (inches) best.
 
-
-def best_flow(
-    groups: Sequence[Sequence[tuple[float, float]]], heading: float, room: tuple[float, float], largest: float
-) -> tuple[list[list[Box]], float]:
-    """Return places, and the scale (inches per unit, at most ``largest``) at which they fill ``room`` (inches) best.
-
-    ``heading`` is in inches. Tries lines as wide as 1, 2, ... of the widest panels. Of those that can be
-    drawn nearly as large as the best, the one with the longest lines is taken: a row of three is easier to
-    compare than two and one.
+    ``heading`` is in inches. Tries lines as wide as 1, 2, ... of the widest panels. Of those that can be drawn nearly
+    as large as the best, the one with the longest lines is taken: a row of three is easier to compare than two and one.
     """
     widest = max(w for sizes in groups for w, _ in sizes)
     longest = max(sum(w for w, _ in sizes) for sizes in groups)
-    tried: list[tuple[float, list[list[Box]]]] = []
+    tried: list[tuple[float, float]] = []
     for columns in range(1, int(np.ceil(longest / widest)) + 1):
         width = columns * widest * (1 + 1e-9)
-        w, h = extent(flow_groups(groups, width, 0.0))
-        scale = min(room[0] / w, max(room[1] - heading * len(groups), 0.1 * room[1]) / h, largest)
-        tried.append((scale, flow_groups(groups, width, heading / scale)))
-    best = max(scale for scale, _ in tried)
-    scale, placed = [choice for choice in tried if choice[0] >= _NEARLY * best][-1]
-    return placed, scale
+        _, w, h = flow(groups, width)
+        high = max(room[1] - heading * len(groups), 0.1 * room[1])
+        tried.append((min(room[0] / w, high / h, largest), width))
+    best = max(tried)[0]
+    scale, width = [choice for choice in tried if choice[0] >= _NEARLY * best][-1]
+    return flow(groups, width, heading / scale), scale

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.figures._matplotlib import drawing, matplotlib, new_figure
-from wordforest.figures.colors import INK, LINE, add_color_bar, ink_on, rgb, symmetric_limit
-from wordforest.figures.look import SCREEN, Look
-from wordforest.figures.tree_layout import Box, best_flow, extent, outline_nodes, place_nodes
+from wordforest.figures.style import INK, LINE, SCREEN, Style, add_color_bar, ink_on, rgb, symmetric_limit
+from wordforest.figures.tree_layout import best_flow, outline_nodes, place_nodes
 from wordforest.figures.words import drawable, shortened
 from wordforest.vectors import Vectors
 
@@ -32,19 +31,20 @@ _TITLE = 1.3  # height of a title, in units
 _TITLE_LETTER = 0.5  # the size of its letters
 _LETTER_WIDTH = 0.62  # of a usual letter, over its size
 _BAR = 0.95  # inches beside the trees for the colour bar
-_FAINT = "#d4d4d4"  # the way to a node that is exactly zero
+_FAINT = "#d4d4d4"  # the line to a node that is exactly zero
 _GREY = "#8c8c8c"
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """A tree of a word: its nodes in preorder (k,), their values (k,), places (k, 2) and labels."""
+    """A tree of a word: its nodes in preorder (k,), their parents, values, labels, and positions (k, 2)."""
 
     title: str
-    nodes: NDArray[np.int_]
+    nodes: NDArray[np.integer]
+    parents: NDArray[np.integer]
     values: NDArray[np.float64]
-    places: NDArray[np.float64]
     labels: tuple[str, ...]  # none, or one a node
+    positions: NDArray[np.float64]  # x from the left edge, y down from the top edge
     size: tuple[float, float]  # title and margins included
 
 
@@ -54,43 +54,38 @@ def trees(
     *,
     tree: int | None = 0,
     labels: Sequence[Sequence[str]] | None = None,
-    look: Look = SCREEN,
+    style: Style = SCREEN,
 ) -> Figure:
     """Return a figure with one tree of the forest for every word, or with all trees of every word for None.
 
-    Nodes carry their dimension's index and are coloured as in heatmap, on one scale for all trees; exact
-    zeros are white and the way to them is faint. ``labels``, some words for each of the M dimensions, turn
-    each tree into an outline with the words beside the nodes. Words without a vector are left out (see
-    present_words).
+    Nodes carry their dimension's index and are coloured as in heatmap, on one scale for all trees; exact zeros are
+    white and the line to them is faint. ``labels``, some words for each of the M dimensions, turn each tree into an
+    outline with the words beside the nodes. Words without a vector are left out (see present_words).
     """
-    forest = _forest(vectors)
-    shown = drawable(vectors, words)
-    roots = [int(root) for root in forest.roots] if tree is None else [_root(forest, tree)]
-    _check(forest, shown, roots, labels)
-    grouped = tree is None and len(forest.roots) > 1
-    with drawing():
-        groups = [
-            [_panel(vectors, forest, root, word, _title(forest, root, word, grouped), labels) for root in roots]
-            for word in shown
-        ]
-        if not grouped:
-            groups = [[panel for (panel,) in groups]]
-        return _figure(forest, groups, shown if grouped else None, look)
-
-
-def _forest(vectors: Vectors) -> Forest:
-    if vectors.forest is None:
+    forest = vectors.forest
+    if forest is None:
         raise InputError(
             "expected vectors with a forest, but these have none, so there are no trees to draw. "
             "Draw a heatmap, or give vectors that a forest was learned for."
         )
-    return vectors.forest
-
-
-def _root(forest: Forest, tree: int) -> int:
-    if not 0 <= tree < len(forest.roots):
-        raise InputError(f"tree = {tree}, but the trees are 0 to {len(forest.roots) - 1}. Choose one, or None for all.")
-    return int(forest.roots[tree])
+    shown = drawable(vectors, words)
+    n_trees = len(forest.roots)
+    if tree is not None and not 0 <= tree < n_trees:
+        raise InputError(f"tree = {tree}, but the trees are 0 to {n_trees - 1}. Choose one, or None for all.")
+    chosen = range(n_trees) if tree is None else [tree]
+    _check(forest, shown, [int(forest.roots[number]) for number in chosen], labels)
+    grouped = tree is None and n_trees > 1
+    groups = []
+    for word in shown:
+        names = [f"{shortened(word)}, tree {t}" if n_trees > 1 else shortened(word) for t in chosen]
+        titles = [f"tree {t}" for t in chosen] if grouped else names
+        groups.append(
+            [_panel(vectors, forest, t, word, title, labels) for t, title in zip(chosen, titles, strict=True)]
+        )
+    if not grouped:
+        groups = [[panel for group in groups for panel in group]]
+    with drawing():
+        return _figure(groups, shown if grouped else [], style)
 
 
 def _check(forest: Forest, words: list[str], roots: list[int], labels: Sequence[Sequence[str]] | None) -> None:
@@ -107,111 +102,92 @@ def _check(forest: Forest, words: list[str], roots: list[int], labels: Sequence[
         )
 
 
-def _title(forest: Forest, root: int, word: str, grouped: bool) -> str:
-    tree = f"tree {int(np.searchsorted(forest.roots, root))}"
-    if grouped:
-        return tree
-    return f"{shortened(word)}, {tree}" if len(forest.roots) > 1 else shortened(word)
-
-
 def _panel(
-    vectors: Vectors, forest: Forest, root: int, word: str, title: str, labels: Sequence[Sequence[str]] | None
+    vectors: Vectors, forest: Forest, tree: int, word: str, title: str, labels: Sequence[Sequence[str]] | None
 ) -> _Panel:
-    """Return a tree with its places in its box: x from the left edge, y down from the top edge."""
+    root = int(forest.roots[tree])
     nodes = np.arange(root, forest.end[root])
     named = () if labels is None else tuple(", ".join(map(shortened, labels[node])) for node in nodes)
-    places = outline_nodes(forest, root) if named else place_nodes(forest, root)
-    letter = 1 / _LINE_HEIGHT
-    ends = places[:, 0] + _RADIUS
+    positions = outline_nodes(forest, root) if named else place_nodes(forest, root)
+    ends = positions[:, 0] + _RADIUS
     if named:
-        ends = ends + 0.3 + [letter * _LETTER_WIDTH * len(label) for label in named]
-    left = places[:, 0].min() - _RADIUS
+        ends = ends + 0.3 + [_LETTER_WIDTH / _LINE_HEIGHT * len(label) for label in named]
+    left = positions[:, 0].min() - _RADIUS
     width = max(ends.max() - left, _TITLE_LETTER * _LETTER_WIDTH * len(title)) + 0.9
-    shift = 0.45 - left if named else width / 2
-    places = places + np.array([shift, -_TITLE - _RADIUS - 0.1])
-    return _Panel(title, nodes, vectors[word][nodes].astype(np.float64), places, named,
-                  (width, float(_RADIUS + 0.7 - places[:, 1].min())))  # fmt: skip
+    positions = positions + np.array([0.45 - left if named else width / 2, -_TITLE - _RADIUS - 0.1])
+    values = vectors[word][nodes].astype(np.float64)
+    size = (width, float(_RADIUS + 0.7 - positions[:, 1].min()))
+    return _Panel(title, nodes, forest.parent[nodes] - root, values, named, positions, size)
 
 
-def _figure(forest: Forest, groups: list[list[_Panel]], headings: list[str] | None, look: Look) -> Figure:
+def _figure(groups: list[list[_Panel]], headings: list[str], style: Style) -> Figure:
     """Return all panels in lines, with one colour bar; with headings, each group under its own."""
-    labelled = bool(groups[0][0].labels)
-    widest = max(panel.size[0] for group in groups for panel in group) if labelled else 0.0  # outlines in columns
+    panels = [panel for group in groups for panel in group]
+    labelled = bool(panels[0].labels)
+    widest = max(panel.size[0] for panel in panels) if labelled else 0.0  # outlines in columns
     sizes = [[(max(panel.size[0], widest), panel.size[1]) for panel in group] for group in groups]
-    largest = look.text * _LINE_HEIGHT / 72 if labelled else _LEAF * look.text / SCREEN.text
-    width, height = look.size or (look.width, 0.75 * look.width)
+    largest = style.text * _LINE_HEIGHT / 72 if labelled else _LEAF * style.text / SCREEN.text
+    width, height = style.size or (style.width, 0.75 * style.width)
     room = (width - _BAR, height - 0.15)
-    heading = 0.0 if headings is None else 1.7 * (look.text + 2) / 72  # inches
-    boxes, unit = best_flow(sizes, heading, room, largest if look.size is None else 3 * largest)
-    if look.size is None and unit < _SMALLEST[labelled]:
-        boxes, unit = best_flow(sizes, heading, (room[0], np.inf), _SMALLEST[labelled])
-    w, h = extent(boxes)
-    figure = new_figure(*(look.size or (w * unit + _BAR, max(1.2, h * unit + 0.15))))
+    heading = 1.7 * (style.text + 2) / 72 if headings else 0.0  # inches
+    (corners, w, h), unit = best_flow(sizes, heading, room, largest if style.size is None else 3 * largest)
+    if style.size is None and unit < _SMALLEST[labelled]:
+        (corners, w, h), unit = best_flow(sizes, heading, (room[0], np.inf), _SMALLEST[labelled])
+    figure = new_figure(*(style.size or (w * unit + _BAR, max(1.2, h * unit + 0.15))))
     axes = figure.add_subplot()
     axes.set(xlim=(0, w), ylim=(-h, 0), aspect="equal", anchor="NW")
     axes.set_axis_off()
-    limit = symmetric_limit(np.concatenate([panel.values for group in groups for panel in group]))
-    for group, places in zip(groups, boxes, strict=True):
-        for panel, box in zip(group, places, strict=True):
-            _draw(axes, forest, panel, box, (limit, unit, look))
-    for word, places in zip(headings or [], boxes, strict=headings is not None):
-        axes.text(
-            0.45, places[0].y + 0.15 * heading / unit, shortened(word), fontsize=look.text + 2, weight="bold", color=INK
-        )
-    add_color_bar(figure, axes, limit, look)
+    limit = symmetric_limit(np.concatenate([panel.values for panel in panels]))
+    digits = max(2, *(len(str(panel.nodes[-1])) for panel in panels))
+    for panel, corner in zip(panels, (corner for group in corners for corner in group), strict=True):
+        colors = rgb(panel.values, limit, style.palette)
+        _draw(axes, panel, panel.positions + np.array(corner), colors, (unit, digits))
+        _title(axes, panel, corner, 72 * unit, style)
+    for word, group in zip(headings, corners, strict=bool(headings)):
+        y = group[0][1] + 0.15 * heading / unit
+        axes.text(0.45, y, shortened(word), fontsize=style.text + 2, weight="bold", color=INK)
+    add_color_bar(figure, axes, limit, style, clipped=False)
     return figure
 
 
-def _draw(axes: Axes, forest: Forest, panel: _Panel, box: Box, scale: tuple[float, float, Look]) -> None:
-    """Draw a panel: ``scale`` is the end of the colours, the inches per unit, and the look."""
-    limit, unit, look = scale
+def _draw(
+    axes: Axes,
+    panel: _Panel,
+    positions: NDArray[np.float64],
+    colors: NDArray[np.float64],
+    scale: tuple[float, int],
+) -> None:
+    """Draw lines, circles, numbers and labels of a tree; ``scale`` is inches per unit and digits of numbers."""
+    unit, digits = scale
     mpl = matplotlib()
-    places = panel.places + np.array([box.x, box.y])
     zero = panel.values == 0
-    ways = _ways(forest, panel, places)
+    lines = [positions[[parent, node]] for node, parent in enumerate(panel.parents) if node]
+    if panel.labels:  # with a corner
+        lines = [np.array([above, [above[0], below[1]], below]) for above, below in lines]
     faint = [_FAINT if z else LINE for z in zero[1:]]
-    axes.add_collection(mpl.collections.LineCollection(ways, colors=faint, linewidths=min(0.8, 4 * unit), zorder=1))
-    colors = rgb(panel.values, limit, look.palette)  # (k, 3)
-    circles = [mpl.patches.Circle(place, _RADIUS) for place in places]
-    rims = [LINE if z else "#555555" for z in zero]
-    axes.add_collection(
-        mpl.collections.PatchCollection(
-            circles, facecolors=colors, edgecolors=rims, linewidths=min(0.6, 3 * unit), zorder=2
-        )
-    )
-    _name(axes, panel, box, 72 * unit, look)
-    _number(axes, panel, places, ink_on(colors), 72 * unit, len(str(len(forest) - 1)))
-    for place, label, z in zip(places, panel.labels, zero, strict=bool(panel.labels)):
-        axes.text(place[0] + _RADIUS + 0.3, place[1], label, fontsize=72 * unit / _LINE_HEIGHT,
-                  color=_GREY if z else INK, va="center_baseline")  # fmt: skip
+    axes.add_collection(mpl.collections.LineCollection(lines, colors=faint, linewidths=min(0.8, 4 * unit), zorder=1))
+    circles = [mpl.patches.Circle(position, _RADIUS) for position in positions]
+    look = {"edgecolors": [LINE if z else "#555555" for z in zero], "linewidths": min(0.6, 3 * unit), "zorder": 2}
+    axes.add_collection(mpl.collections.PatchCollection(circles, facecolors=colors, **look))
+    size = min(8.0, 2 * _RADIUS * 72 * unit * 0.86 / (digits * _LETTER_WIDTH))
+    if size >= 4:  # points: smaller numbers cannot be read
+        centred: dict[str, Any] = {"ha": "center", "va": "center_baseline", "zorder": 3}
+        for node, (x, y), ink in zip(panel.nodes, positions, ink_on(colors), strict=True):
+            axes.text(x, y, str(node), color=ink, fontsize=size, **centred)
+    letters = 72 * unit / _LINE_HEIGHT
+    for (x, y), label, z in zip(positions, panel.labels, zero, strict=bool(panel.labels)):
+        color = _GREY if z else INK
+        axes.text(x + _RADIUS + 0.3, y, label, fontsize=letters, color=color, va="center_baseline")
 
 
-def _ways(forest: Forest, panel: _Panel, places: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return the line from each node's parent to the node: straight, or with a corner in an outline."""
-    root = panel.nodes[0]
-    ways = [places[[forest.parent[node] - root, node - root]] for node in panel.nodes[1:]]
-    if not panel.labels:
-        return ways
-    return [np.array([above, [above[0], below[1]], below]) for above, below in ways]
-
-
-def _name(axes: Axes, panel: _Panel, box: Box, unit: float, look: Look) -> None:
+def _title(axes: Axes, panel: _Panel, corner: tuple[float, float], unit: float, style: Style) -> None:
     """Write the title above a tree, or at the left of an outline; ``unit`` in points."""
+    x, y = corner[0], corner[1] - _TITLE / 2
     if panel.labels:
         size = unit / _LINE_HEIGHT
-        axes.text(box.x + 0.45, box.y - _TITLE / 2, panel.title, fontsize=size, weight="bold", color=INK, va="center")
+        axes.text(x + 0.45, y, panel.title, fontsize=size, weight="bold", color=INK, va="center")
         return
-    fitting = box.width * unit / (_LETTER_WIDTH * len(panel.title))
-    size = min(look.text + 1, max(5.0, unit * _TITLE_LETTER), fitting)
-    axes.text(
-        box.x + box.width / 2, box.y - _TITLE / 2, panel.title, fontsize=size, color=INK, ha="center", va="center"
-    )
-
-
-def _number(axes: Axes, panel: _Panel, places: NDArray[np.float64], inks: list[str], unit: float, digits: int) -> None:
-    """Write each node's dimension into its circle, where letters of four points fit; ``unit`` in points."""
-    size = min(8.0, 2 * _RADIUS * unit * 0.86 / (max(2, digits) * _LETTER_WIDTH))
-    if size < 4:
-        return
-    for node, (x, y), ink in zip(panel.nodes, places, inks, strict=True):
-        axes.text(x, y, str(node), color=ink, fontsize=size, ha="center", va="center_baseline", zorder=3)
+    width = panel.size[0]
+    fitting = width * unit / (_LETTER_WIDTH * len(panel.title))
+    size = min(style.text + 1, max(5.0, unit * _TITLE_LETTER), fitting)
+    axes.text(x + width / 2, y, panel.title, fontsize=size, color=INK, ha="center", va="center")

@@ -7,48 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from wordforest.errors import InputError
 from wordforest.vectors import Vectors
 
-ANIMALS = ("animal", "animals", "horse", "elephant", "dog", "cat", "bird", "fish", "lion", "wolf")
-COUNTRIES = (
-    "country",
-    "countries",
-    "france",
-    "germany",
-    "spain",
-    "italy",
-    "russia",
-    "china",
-    "japan",
-    "mexico",
-)
 # The paper draws words associated with good, bad, man and woman but prints no list, apart from "poor" among the bad.
 # These are common words that a thesaurus puts beside each, without those that it puts beside both.
-GOOD = (
-    "good", "great", "excellent", "fine", "nice", "superb", "wonderful", "perfect", "positive", "favorable",
-    "outstanding", "brilliant", "superior", "decent", "impressive", "remarkable", "exceptional", "pleasant",
-    "better", "best",
-)  # fmt: skip
-BAD = (
-    "bad", "poor", "terrible", "awful", "horrible", "evil", "nasty", "negative", "harmful", "wrong", "worse", "worst",
-    "inferior", "dreadful", "unpleasant", "adverse", "severe", "inadequate", "unfavorable", "disastrous",
-)  # fmt: skip
-MAN = (
-    "man", "men", "boy", "boys", "he", "him", "his", "himself", "father", "son", "sons", "brother", "brothers",
-    "husband", "uncle", "nephew", "king", "prince", "gentleman", "male",
-)  # fmt: skip
-WOMAN = (
-    "woman", "women", "girl", "girls", "she", "her", "hers", "herself", "mother", "daughter", "daughters", "sister",
-    "sisters", "wife", "aunt", "niece", "queen", "princess", "lady", "female",
-)  # fmt: skip
+_LISTS = {
+    "animals": "animal animals horse elephant dog cat bird fish lion wolf",
+    "countries": "country countries france germany spain italy russia china japan mexico",
+    "good": "good great excellent fine nice superb wonderful perfect positive favorable outstanding brilliant superior "
+    "decent impressive remarkable exceptional pleasant better best",
+    "bad": "bad poor terrible awful horrible evil nasty negative harmful wrong worse worst inferior dreadful "
+    "unpleasant adverse severe inadequate unfavorable disastrous",
+    "man": "man men boy boys he him his himself father son sons brother brothers husband uncle nephew king prince "
+    "gentleman male",
+    "woman": "woman women girl girls she her hers herself mother daughter daughters sister sisters wife aunt niece "
+    "queen princess lady female",
+}
 # What a person may name in place of words: groups by their title.
 WORD_LISTS: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "animals": {"animals": ANIMALS},
-    "countries": {"countries": COUNTRIES},
-    "good": {"good": GOOD},
-    "bad": {"bad": BAD},
-    "man": {"man": MAN},
-    "woman": {"woman": WOMAN},
-    "good-bad": {"good": GOOD, "bad": BAD},
-    "man-woman": {"man": MAN, "woman": WOMAN},
+    name: {title: tuple(_LISTS[title].split()) for title in name.split("-")}
+    for name in (*_LISTS, "good-bad", "man-woman")
 }
 _LONGEST = 24  # letters of a label
 
@@ -65,12 +41,16 @@ def present_words(vectors: Vectors, words: Iterable[str]) -> tuple[list[str], li
 def drawable(vectors: Vectors, words: Sequence[str]) -> list[str]:
     """Return the words that have a vector, each once; raise InputError if none has."""
     present, missing = present_words(vectors, dict.fromkeys(words))
-    if present:
-        return present
+    if not present:
+        raise nothing_to_draw(missing)
+    return present
+
+
+def nothing_to_draw(missing: Sequence[str]) -> InputError:
+    """Return the error for words of which none has a vector."""
     what = f"found none for: {', '.join(missing[:10])}" if missing else "the list is empty"
-    raise InputError(
-        f"expected at least one word with a vector to draw, but {what}. "
-        f"Choose among the {len(vectors)} words of the vectors."
+    return InputError(
+        f"expected at least one word with a vector to draw, but {what}. Choose among the words of the vectors."
     )
 
 
@@ -79,17 +59,12 @@ def nearest_groups(vectors: Vectors, words: Sequence[str], k: int = 20) -> dict[
 
     A word near several of them joins only the one that it is most similar to, so the groups do not overlap.
     """
-    titles = list(dict.fromkeys(words))
-    found: dict[str, tuple[float, str]] = {word: (2.0, word) for word in titles}  # above any cosine: itself
-    ranked = {title: vectors.most_similar(title, k=max(1, min(len(vectors) - 1, 4 * k))) for title in titles}
+    ranked = {word: vectors.most_similar(word, k=max(1, min(len(vectors) - 1, 4 * k))) for word in words}
+    home = {word: (2.0, word) for word in ranked}  # above any cosine: itself
     for title, near in ranked.items():
         for word, cosine in near:
-            if cosine > found.get(word, (0.0, ""))[0]:
-                found[word] = (cosine, title)
-    groups = {
-        title: [word for word, _ in near if found.get(word, (0.0, ""))[1] == title] for title, near in ranked.items()
-    }
-    return {title: [title, *near][:k] for title, near in groups.items()}
+            home[word] = max(home.get(word, (0.0, "")), (cosine, title), key=lambda found: found[0])
+    return {title: [title, *(w for w, _ in near if home[w][1] == title)][:k] for title, near in ranked.items()}
 
 
 def shortened(word: str, longest: int = _LONGEST) -> str:

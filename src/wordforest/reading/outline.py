@@ -108,9 +108,12 @@ def as_object(
     codes = Codes(vectors)
     nodes = [_node_as_object(codes, line, k) for line in outline(vectors, k=k, labels=labels, trees=trees)]
     return {
-        "words": len(vectors), "dimensions": vectors.n_dimensions, "density": vectors.density(),
-        "density_by_depth": vectors.density_by_depth(), "nodes": nodes,
-    }  # fmt: skip
+        "words": len(vectors),
+        "dimensions": vectors.n_dimensions,
+        "density": vectors.density(),
+        "density_by_depth": vectors.density_by_depth(),
+        "nodes": nodes,
+    }
 
 
 def one_line(text: str) -> str:
@@ -143,10 +146,15 @@ def _for_dot(text: str) -> str:
 def _node_as_object(codes: Codes, line: Line, k: int) -> dict[str, Any]:
     rows, values = codes.used(line.node)
     return {
-        "node": line.node, "parent": line.parent, "depth": line.depth, "label": list(line.label),
-        "words": line.n_words, "share": line.share,
-        "positive": _strongest(codes, rows, values, k), "negative": _strongest(codes, rows, -values, k, sign=-1),
-    }  # fmt: skip
+        "node": line.node,
+        "parent": line.parent,
+        "depth": line.depth,
+        "label": list(line.label),
+        "words": line.n_words,
+        "share": line.share,
+        "positive": _strongest(codes, rows, values, k),
+        "negative": _strongest(codes, rows, -values, k, sign=-1),
+    }
 
 
 def _strongest(codes: Codes, rows: Rows, size: NDArray[np.float64], k: int, sign: int = 1) -> Neighbors:

@@ -49,9 +49,14 @@ class _Scheme:
 
 
 def as_skos_turtle(
-    vectors: Vectors, *, k: int = 10, labels: Labels | None = None, base: str = BASE, language: str | None = "en",
+    vectors: Vectors,
+    *,
+    k: int = 10,
+    labels: Labels | None = None,
+    base: str = BASE,
+    language: str | None = "en",
     title: str = "Forest",
-) -> str:  # fmt: skip
+) -> str:
     """Return the thesaurus in Turtle: a skos:ConceptScheme at ``base``, which is the start of every IRI.
 
     A node is a skos:Concept. Its prefLabel is the first three words of its label, with the node's number where two
@@ -71,9 +76,14 @@ def as_skos_turtle(
 
 
 def as_json_ld(
-    vectors: Vectors, *, k: int = 10, labels: Labels | None = None, base: str = BASE, language: str | None = "en",
+    vectors: Vectors,
+    *,
+    k: int = 10,
+    labels: Labels | None = None,
+    base: str = BASE,
+    language: str | None = "en",
     title: str = "Forest",
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the thesaurus of as_skos_turtle as a JSON-LD object: the same statements."""
     scheme = _scheme(_Source(vectors, labels, k), base=base, language=language, title=title)
     links = ("inScheme", "topConceptOf", "hasTopConcept", "broader", "narrower")

@@ -101,10 +101,15 @@ def _facts(names: list[str], quick: bool, bench: Bench, skip: Sequence[str]) -> 
 def _write(out: Path, experiment: Experiment, rows: list[Row], against: list[Against], facts: Facts) -> None:
     blocks = build(experiment, rows, against, facts)
     results: dict[str, Any] = {
-        "title": experiment.title, "corpus": facts.corpus, "machine": facts.machine, "date": facts.date,
-        "version": facts.version, "quick": facts.quick, "rows": [as_object(row) for row in rows],
+        "title": experiment.title,
+        "corpus": facts.corpus,
+        "machine": facts.machine,
+        "date": facts.date,
+        "version": facts.version,
+        "quick": facts.quick,
+        "rows": [as_object(row) for row in rows],
         "comparisons": [item for found in against for item in comparison_objects(found)],
-    }  # fmt: skip
+    }
     store.write_text(out / "REPORT.md", to_markdown(blocks))
     store.write_text(out / "report.html", to_html(experiment.title, blocks))
     store.write_json(out / "results.json", results)

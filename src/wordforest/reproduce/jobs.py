@@ -88,8 +88,16 @@ class Workshop:
             trees = [] if "trees" in job.options else ["--trees", str(job.size // nodes)]
             return ["train", *corpus, *trees, *_flags(job.options), *_flags(count), *seed, *self._workers()]
         dimensions = ["--dimensions", str(job.size)]
-        return ["baseline", job.method, *corpus, *dimensions, *_flags(job.options), *_flags(count), *seed,
-                *self._workers()]  # fmt: skip
+        return [
+            "baseline",
+            job.method,
+            *corpus,
+            *dimensions,
+            *_flags(job.options),
+            *_flags(count),
+            *seed,
+            *self._workers(),
+        ]
 
     def _workers(self) -> list[str]:
         return [] if self.workers is None else ["--workers", str(self.workers)]
@@ -120,10 +128,15 @@ def run_command(arguments: list[str], report: Callable[[Event], None]) -> tuple[
     """Run ``wordforest ARGUMENTS``, pass its progress on, and return its seconds and its peak memory in bytes."""
     started = time.monotonic()
     process = subprocess.Popen(  # noqa: S603 our own program, and a list of arguments, no shell
-        [sys.executable, "-m", "wordforest", *arguments, "--json"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        stdin=subprocess.PIPE, encoding="utf-8", errors="replace", env={**os.environ, ENDS_WITH_STDIN: "1"},
+        [sys.executable, "-m", "wordforest", *arguments, "--json"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, ENDS_WITH_STDIN: "1"},
         process_group=0,  # Ctrl-C comes to us alone, and we pass it on once
-    )  # fmt: skip
+    )
     last = ""
     assert process.stderr is not None  # noqa: S101 a pipe was asked for
     assert process.stdin is not None  # noqa: S101 a pipe was asked for

@@ -78,8 +78,11 @@ def _written(judged: Judged) -> dict[str, Any]:
         for part, found in judged.outcomes.items()
     }
     return {
-        "n_words": judged.n_words, "n_dimensions": judged.n_dimensions, "density": judged.density, "outcomes": outcomes,
-    }  # fmt: skip
+        "n_words": judged.n_words,
+        "n_dimensions": judged.n_dimensions,
+        "density": judged.density,
+        "outcomes": outcomes,
+    }
 
 
 def _read(known: dict[str, Any]) -> Judged:

@@ -123,8 +123,11 @@ def _job(model: Model, size: int, seed: int, count: Options) -> Job:
 
 
 def _experiment(raw: dict[str, Any]) -> Experiment:
-    _only(raw, "experiment", ("title", "about", "corpus", "tasks", "count", "halves", "reference", "model", "paper",
-                              "notes", "quick"))  # fmt: skip
+    _only(
+        raw,
+        "experiment",
+        ("title", "about", "corpus", "tasks", "count", "halves", "reference", "model", "paper", "notes", "quick"),
+    )
     models = tuple(_model(entry, position) for position, entry in enumerate(_get(raw, "model", list, []), start=1))
     if not models:
         raise InputError("expected at least one [[model]], found none.")
@@ -139,11 +142,17 @@ def _experiment(raw: dict[str, Any]) -> Experiment:
     if reference and reference not in names:
         raise InputError(f"reference = {reference!r} is none of the models: {', '.join(names)}.")
     return Experiment(
-        title=_get(raw, "title", str, "Experiment"), about=_get(raw, "about", str, ""), models=models,
-        corpus=_corpus(raw), tasks=tasks,
-        count=_options(raw, "count"), halves=_get(raw, "halves", bool, False), reference=reference,
-        paper=_paper(_get(raw, "paper", dict, {})), notes=tuple(map(str, _get(raw, "notes", list, []))),
-    )  # fmt: skip
+        title=_get(raw, "title", str, "Experiment"),
+        about=_get(raw, "about", str, ""),
+        models=models,
+        corpus=_corpus(raw),
+        tasks=tasks,
+        count=_options(raw, "count"),
+        halves=_get(raw, "halves", bool, False),
+        reference=reference,
+        paper=_paper(_get(raw, "paper", dict, {})),
+        notes=tuple(map(str, _get(raw, "notes", list, []))),
+    )
 
 
 def _model(entry: Any, position: int) -> Model:
@@ -163,10 +172,15 @@ def _model(entry: Any, position: int) -> Model:
         if method == FOREST and "trees" not in entry.get("options", {}) and size % nodes:
             raise InputError(f"{where}: size {size} is no multiple of {nodes}, the nodes of a tree.")
     return Model(
-        name=_get(entry, "name", str, method), method=method, sizes=sizes,
-        seeds=_whole_numbers(entry, "seeds", [0]), options=_options(entry, "options"), count=_options(entry, "count"),
-        scale=float(_get(entry, "scale", (int, float), 1.0)), path=_get(entry, "path", str, ""),
-    )  # fmt: skip
+        name=_get(entry, "name", str, method),
+        method=method,
+        sizes=sizes,
+        seeds=_whole_numbers(entry, "seeds", [0]),
+        options=_options(entry, "options"),
+        count=_options(entry, "count"),
+        scale=float(_get(entry, "scale", (int, float), 1.0)),
+        path=_get(entry, "path", str, ""),
+    )
 
 
 def tree_size(branching: str) -> int:
@@ -196,9 +210,11 @@ def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
         if kept:
             models.append(replace(model, sizes=kept, seeds=_whole_numbers(quick, "seeds", [0]), options=options))
     return replace(
-        experiment, models=tuple(models), corpus=_corpus(quick) if "corpus" in quick else experiment.corpus,
+        experiment,
+        models=tuple(models),
+        corpus=_corpus(quick) if "corpus" in quick else experiment.corpus,
         count={**experiment.count, **_options(quick, "count")},
-    )  # fmt: skip
+    )
 
 
 def _only(table: dict[str, Any], where: str, known: tuple[str, ...]) -> None:

@@ -73,10 +73,13 @@ def _scores(rows: Sequence[Row], columns: Sequence[Column], experiment: Experime
     header = ("model", *(column.title for column in columns))
     best = {column.key: _best(rows, column) for column in columns}
     paper = {row.cell.model.name: _paper(experiment, row) for row in rows}
-    table = Table(header, tuple(
-        (row.cell.model.name, *(_cell(row.number(c), c, best[c.key], paper[row.cell.model.name]) for c in columns))
-        for row in rows
-    ))  # fmt: skip
+    table = Table(
+        header,
+        tuple(
+            (row.cell.model.name, *(_cell(row.number(c), c, best[c.key], paper[row.cell.model.name]) for c in columns))
+            for row in rows
+        ),
+    )
     charts = tuple(svg for column in columns if (svg := _chart(rows, column, paper)))
     return [table, Pictures(charts, "Dots: our values with their 95 % intervals; diamonds: the paper's.")]
 
@@ -116,9 +119,8 @@ def _compared(against: Sequence[Against]) -> list[Block]:
         return []
     reference = against[0].first
     rows = [
-        (f"{found.second}, M = {found.size}", *(_difference(found, column) for column in COLUMNS))
-        for found in against
-    ]  # fmt: skip
+        (f"{found.second}, M = {found.size}", *(_difference(found, column) for column in COLUMNS)) for found in against
+    ]
     behind = [line for found in against if (line := _not_ahead(found))]
     blocks: list[Block] = [
         Heading(f"{reference} against the others"),

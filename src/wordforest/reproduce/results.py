@@ -115,9 +115,15 @@ def as_object(row: Row) -> dict[str, Any]:
     """Return a row for results.json; nan becomes null."""
     model = row.cell.model
     facts = {
-        "model": model.name, "method": model.method, "size": row.size, "seeds": list(model.seeds),
-        "options": model.options, "count": model.count, "scale": model.scale, "failure": row.failure,
-    }  # fmt: skip
+        "model": model.name,
+        "method": model.method,
+        "size": row.size,
+        "seeds": list(model.seeds),
+        "options": model.options,
+        "count": model.count,
+        "scale": model.scale,
+        "failure": row.failure,
+    }
     if not row.judged:
         return facts
     return {

@@ -1,4 +1,4 @@
-"""One colour scheme for every coefficient: one colour below zero, one above, white at exactly zero."""
+"""How a figure looks: colours, sizes of letters, width. White is exactly zero, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wordforest.errors import InputError
 from wordforest.figures._matplotlib import matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from wordforest.figures.look import Look
-
 Ramp: TypeAlias = tuple[tuple[int, int, int], ...]
 
 INK = "#222222"
 LINE = "#9a9a9a"
+# Okabe and Ito: colour-blind readers can tell them apart too. The first two are the paper's blue and red in that set.
+GROUP_COLORS = ("#0060a8", "#c8400b", "#00795a", "#a3548a", "#7a5a00", "#3b8fc4", "#222222", "#c98a00")
+GROUP_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "p")
 _BAR = 0.13  # inches, thickness of the colour bar
 _STOPS = np.array([0.0, 0.35, 0.7, 1.0])  # of |value| / limit
 
@@ -42,6 +44,31 @@ COLORBLIND = Palette(
     positive=((206, 218, 244), (112, 148, 220), (44, 80, 180), (16, 28, 112)),
 )
 PALETTES = {"paper": PAPER, "colorblind": COLORBLIND}
+
+
+@dataclass(frozen=True)
+class Style:
+    """Palette, letters of ``text`` points, at most ``width`` inches wide; ``size`` (inches) fixes both sides."""
+
+    palette: Palette = PAPER
+    text: float = 9.0
+    width: float = 12.0
+    size: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.size is not None and not (min(self.size) >= 1 and max(self.size) <= 100):
+            raise InputError(
+                f"size = {self.size[0]:g} x {self.size[1]:g} inches, but each side must be 1 to 100. Choose another."
+            )
+
+    @property
+    def small(self) -> float:
+        """Points of the smaller letters: numbers on axes."""
+        return self.text - 2
+
+
+SCREEN = Style()
+PRINT = Style(text=8.0, width=7.0)  # two columns of a journal; letters as in its captions
 
 
 def symmetric_limit(values: ArrayLike) -> float:
@@ -70,30 +97,22 @@ def ink_on(colors: NDArray[np.float64]) -> list[str]:
     return ["white" if y < 0.22 else INK for y in luminance]
 
 
-def add_color_bar(figure: Figure, axes: Axes | list[Axes], limit: float, look: Look, *, clipped: bool = False) -> None:
+def add_color_bar(figure: Figure, axes: Axes | list[Axes], limit: float, style: Style, *, clipped: bool) -> None:
     """Draw the scale from -limit to limit beside the axes, pointed where values beyond it are clipped."""
     mpl = matplotlib()
     steps = np.linspace(-limit, limit, 513)  # odd: the middle one is zero, hence white
-    colormap = mpl.colors.ListedColormap(rgb(steps, limit, look.palette))
+    colormap = mpl.colors.ListedColormap(rgb(steps, limit, style.palette))
     mappable = mpl.cm.ScalarMappable(mpl.colors.Normalize(-limit, limit), colormap)
     width, height = figure.get_size_inches()
     length = min(0.8 * height, 4.0)
-    bar = figure.colorbar(
-        mappable,
-        ax=axes,
-        fraction=_BAR / width,
-        shrink=length / height,
-        aspect=length / _BAR,
-        pad=0.015,
-        extend="both" if clipped else "neither",
-        extendfrac=0.03,
-    )
+    shape = {"fraction": _BAR / width, "shrink": length / height, "aspect": length / _BAR, "pad": 0.015}
+    bar = figure.colorbar(mappable, ax=axes, extend="both" if clipped else "neither", extendfrac=0.03, **shape)
     bar.outline.set(edgecolor=LINE, linewidth=0.6)
     bar.locator = mpl.ticker.MaxNLocator(6 if length > 1.5 else 2, symmetric=True)
     bar.formatter = mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     bar.update_ticks()
-    bar.ax.tick_params(labelsize=look.small, length=2.5, width=0.6, color=LINE)
-    bar.set_label("coefficient (white: exactly 0)" if length > 1.8 else "coefficient", fontsize=look.text)
+    bar.ax.tick_params(labelsize=style.small, length=2.5, width=0.6, color=LINE)
+    bar.set_label("coefficient (white: exactly 0)" if length > 1.8 else "coefficient", fontsize=style.text)
 
 
 def _ramp(strength: NDArray[np.float64], ramp: Ramp) -> NDArray[np.float64]:

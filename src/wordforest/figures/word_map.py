@@ -1,0 +1,170 @@
+"""Words on a plane by t-SNE, coloured by group: do words of one kind stand together?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.errors import InputError
+from wordforest.figures._matplotlib import drawing, matplotlib, new_figure, text_size
+from wordforest.figures.placement import Floats, Placement, place_labels
+from wordforest.figures.style import GROUP_COLORS, GROUP_MARKERS, INK, LINE, SCREEN, Style
+from wordforest.figures.tsne import RUNS, OnRun, project
+from wordforest.figures.words import nothing_to_draw, shortened
+from wordforest.vectors import Vectors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH = 6.2  # inches of a map for a screen
+_DOT = 2.2  # points, radius
+_SIDE = 0.08  # inches left and right of a map
+_SHRINK = (1.0, 0.93, 0.86, 0.79, 0.72)  # of the letters, until all labels have a place near their dots
+_LED = 0.04  # share of labels away from their dots that is still easy to read
+
+
+class _Map(NamedTuple):
+    """Dots (n, 2), sizes of labels (n, 2) and their placement, in typographic points from the lower left."""
+
+    dots: Floats
+    sizes: Floats
+    placed: Placement
+
+    @property
+    def is_easy_to_read(self) -> bool:
+        return bool(self.placed.free.all() and self.placed.led.mean() <= _LED)
+
+
+def word_map(
+    models: Mapping[str, Vectors],
+    groups: Mapping[str, Sequence[str]],
+    *,
+    runs: int = RUNS,
+    seed: int = 0,
+    style: Style = SCREEN,
+    on_run: OnRun | None = None,
+) -> Figure:
+    """Return the words of all groups on a plane, a map for each model, by title, side by side.
+
+    Each map is the best of ``runs`` runs of t-SNE over vectors of length one; its error is written below. It is turned
+    so that it is widest from left to right with the first group on the left: t-SNE leaves that open. Groups differ in
+    colour and mark. Words that one of the models lacks are left out of all; labels that find no free place are left
+    out, and counted below.
+    """
+    shown = _shared_groups(models, groups)
+    words = [word for group in shown.values() for word in group]
+    group = np.repeat(np.arange(len(shown)), [len(group) for group in shown.values()])  # (n,)
+    best = []
+    for before, vectors in enumerate(models.values()):
+        X = vectors.unit[[vectors.index(word) for word in words]]
+        best.append(project(X, runs=runs, seed=seed, on_run=_counted(on_run, before * runs, len(models) * runs)))
+    points = [turned(found.points, group == 0) for found in best]
+    labels = [shortened(word) for word in words]
+    with drawing():
+        figure, panels = _panels(points, list(shown) if len(shown) > 1 else [], style)
+        for share in _SHRINK:  # the same letters on all maps
+            letters = share * style.text
+            maps = [_place(axes, at, labels, letters) for axes, at in zip(panels, points, strict=True)]
+            if all(one.is_easy_to_read for one in maps):
+                break
+        for title, axes, found, one in zip(models, panels, best, maps, strict=True):
+            _draw(axes, one, labels, group, letters)
+            note = f"KL divergence {found.error:.3f}" + (f", lowest of {runs} runs" if runs > 1 else "")
+            if left_out := int((~one.placed.free).sum()):
+                note += f"; {left_out} of {len(words)} words without a label"
+            axes.set_title(shortened(title, 50), fontsize=style.text + 1, loc="left", color=INK, pad=4)
+            axes.set_xlabel(note, fontsize=style.small, color="#666666", labelpad=3, loc="left")
+    return figure
+
+
+def turned(points: Floats, first: NDArray[np.bool_]) -> Floats:
+    """Return points (n, 2) around zero, widest along x, with those of ``first`` (n,) on the left, higher up."""
+    if len(points) == 1:
+        return np.zeros((1, 2))
+    centred = points - points.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    y = centred @ axes.T
+    lead = y[first].mean(axis=0) if first.any() and not first.all() else y[0]
+    return np.asarray(y * np.where(lead * [1, -1] > 0, -1.0, 1.0))
+
+
+def _shared_groups(models: Mapping[str, Vectors], groups: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the groups with the words that all models have, each word once, in its first group; none is empty."""
+    if not models:
+        raise InputError("expected at least one model to draw, but none came.")
+    home = {word: title for title, words in reversed(list(groups.items())) for word in words}  # the first group wins
+    shown = {
+        title: [w for w in dict.fromkeys(words) if home[w] == title and all(w in v for v in models.values())]
+        for title, words in groups.items()
+    }
+    shown = {title: words for title, words in shown.items() if words}
+    if not shown:
+        raise nothing_to_draw([word for words in groups.values() for word in words])
+    if len(shown) > len(GROUP_COLORS):
+        raise InputError(f"expected at most {len(GROUP_COLORS)} groups of words, but {len(shown)} came. Draw fewer.")
+    return shown
+
+
+def _counted(on_run: OnRun | None, before: int, total: int) -> OnRun | None:
+    return None if on_run is None else lambda done, _: on_run(before + done, total)
+
+
+def _panels(points: list[Floats], titles: list[str], style: Style) -> tuple[Figure, list[Axes]]:
+    """Return a figure with axes side by side, as high as the maps need, below a line that explains the marks."""
+    n = len(points)
+    above = ((style.text + 1) * 1.7 + style.text * 1.9 * bool(titles)) / 72  # inches
+    below = style.small * 2 / 72
+    width = style.size[0] if style.size else min(_WIDTH * n, style.width)
+    inner = width / n - 2 * _SIDE
+    steepest = max(float(dy / dx) if dx > 0 else 0.0 for dx, dy in (np.ptp(at, axis=0) for at in points))
+    height = style.size[1] if style.size else min(max(0.95 * steepest, 0.45), 1.0) * inner + above + below
+    if min(inner, height - above - below) < 0.5:
+        raise InputError(f"size = {width:g} x {height:g} inches is too small for {n} maps. Give more.")
+    figure = new_figure(width, height)
+    figure.set_layout_engine("none")  # labels are placed in inches, so the axes may not move afterwards
+    lefts = [index / n + _SIDE / width for index in range(n)]
+    share = (inner / width, 1 - (above + below) / height)
+    axes = [figure.add_axes((left, below / height, *share)) for left in lefts]
+    if titles:
+        line = matplotlib().lines.Line2D
+        marks = [
+            line(
+                [], [], marker=mark, color=color, linestyle="", markersize=5, markeredgewidth=0, label=shortened(title)
+            )
+            for mark, color, title in zip(GROUP_MARKERS, GROUP_COLORS, titles, strict=False)
+        ]
+        spaces = {"handletextpad": 0, "handlelength": 1.2, "columnspacing": 1.2, "borderaxespad": 0, "frameon": False}
+        look = {"fontsize": style.text, "labelcolor": "linecolor", "ncols": len(marks)}
+        figure.legend(handles=marks, loc="upper left", **look, **spaces)
+    return figure, axes
+
+
+def _place(axes: Axes, points: Floats, labels: list[str], letters: float) -> _Map:
+    box = axes.get_window_extent()
+    frame = (72 * box.width / axes.figure.dpi, 72 * box.height / axes.figure.dpi)
+    axes.set(xlim=(0, frame[0]), ylim=(0, frame[1]), xticks=[], yticks=[])
+    sizes = 72 * np.array([text_size(axes, label, letters) for label in labels])
+    margin = np.array([min(float(sizes[:, 0].max()), frame[0] / 5) / 2 + 8, 14.0])  # room for labels at the sides
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = np.maximum(np.array(frame) - 2 * margin, 1.0)
+    scale = min((r / s for r, s in zip(room, high - low, strict=True) if s > 0), default=1.0)
+    dots = (points - (low + high) / 2) * scale + np.array(frame) / 2
+    return _Map(dots, sizes, place_labels(dots, sizes, frame, _DOT))
+
+
+def _draw(axes: Axes, one: _Map, labels: list[str], group: NDArray[np.intp], letters: float) -> None:
+    """Draw dots and labels, and lines between those that stand apart."""
+    for g in range(int(group.max()) + 1):
+        x, y = one.dots[group == g].T
+        axes.plot(x, y, GROUP_MARKERS[g], color=GROUP_COLORS[g], markersize=2 * _DOT, markeredgewidth=0)
+    for i in np.flatnonzero(one.placed.free):
+        dot, centre, color = one.dots[i], one.placed.centres[i], GROUP_COLORS[group[i]]
+        if one.placed.led[i]:
+            end = np.clip(dot, centre - one.sizes[i] / 2, centre + one.sizes[i] / 2)  # the border of the label
+            axes.plot(*zip(dot, end, strict=True), color=color, linewidth=0.4, alpha=0.6, zorder=0.5)
+        axes.text(centre[0], centre[1], labels[i], fontsize=letters, color=color, ha="center", va="center")
+    axes.spines[:].set(color=LINE, linewidth=0.6)

@@ -1,0 +1,132 @@
+"""wordforest draw: words, sizes, titles, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import wordforest.cli.draw
+from tests.figures.drawn import (
+    planted,
+)
+from wordforest import store
+from wordforest.cli.base import app
+from wordforest.coder.forest import Forest
+from wordforest.vectors import Vectors
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> str:
+    """A file of vectors a0 .. a4, b0 .. b4 and some words of the built-in lists."""
+    vectors = planted(5)
+    extra = ["good", "bad", "horse", "wolf"]
+    matrix = np.concatenate([vectors.dense, vectors.dense[[0, 5, 0, 1]] + 0.01])
+    store.write_vectors(tmp_path / "model.npz", Vectors([*vectors.words, *extra], matrix))
+    return str(tmp_path / "model.npz")
+
+
+def run(*arguments: str) -> Any:
+    """Run the command in this process."""
+    assert wordforest.cli.draw.draw_app is not None  # its commands have joined the app
+    return CliRunner().invoke(app, ["draw", *arguments])
+
+
+def test_heatmap_of_a_list_names_missing_words_and_skips_them(saved: str, tmp_path: Path) -> None:
+    result = run("heatmap", saved, "--words", "a0,unicorn,b1", "--out", str(tmp_path / "h.svg"))
+    assert result.exit_code == 0
+    assert "has no vector for unicorn; left out" in result.stderr
+    text = (tmp_path / "h.svg").read_text()
+    assert ">b1<" in text
+    assert "unicorn" not in text
+
+
+def test_a_built_in_list_and_a_file_are_blocks(saved: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("\ufeffa0\n\n a1 \n", encoding="utf-8")
+    words = ["--words", "animals", "--words", str(tmp_path / "mine.txt")]
+    result = run("heatmap", saved, *words, "--out", str(tmp_path / "h.svg"), "--colors", "colorblind")
+    assert result.exit_code == 0
+    drawn = re.findall(r">([^<>]+)</text>", (tmp_path / "h.svg").read_text())
+    assert {"animals", "horse", "wolf", "mine", "a0", "a1"} <= set(drawn)
+
+
+def test_all_words_missing_is_an_error_that_says_what_to_do(saved: str, tmp_path: Path) -> None:
+    result = run("heatmap", saved, "--words", "unicorn", "--out", str(tmp_path / "h.png"))
+    assert result.exit_code == 2
+    assert "no vector for unicorn" in result.stderr
+    assert "Choose words of the vocabulary" in result.stderr
+    assert not (tmp_path / "h.png").exists()
+
+
+def test_an_absent_file_is_an_error(saved: str, tmp_path: Path) -> None:
+    result = run("heatmap", saved, "--words", "absent.txt", "--out", str(tmp_path / "h.png"))
+    assert result.exit_code == 2
+    assert "no such file" in result.stderr
+
+
+def test_a_figure_is_not_replaced_without_force(saved: str, tmp_path: Path) -> None:
+    (tmp_path / "h.png").write_text("mine")
+    arguments = ("heatmap", saved, "--words", "a0", "--out", str(tmp_path / "h.png"))
+    assert run(*arguments).exit_code == 2
+    assert (tmp_path / "h.png").read_text() == "mine"
+    assert run(*arguments, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(("size", "dpi", "shape"), [("5x2", "100", (500, 200)), ("127x50.8mm", "50", (250, 100))])
+def test_size_and_dpi_give_the_pixels(saved: str, tmp_path: Path, size: str, dpi: str, shape: tuple[int, int]) -> None:
+    out = tmp_path / "h.png"
+    assert run("heatmap", saved, "--words", "a0", "--out", str(out), "--size", size, "--dpi", dpi).exit_code == 0
+    header = out.read_bytes()[16:24]
+    assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == shape
+
+
+@pytest.mark.parametrize(
+    ("option", "what"), [(("--size", "big"), "--size big: expected width x height"), (("--tree", "x"), "--tree x")]
+)
+def test_bad_options_are_told(saved: str, tmp_path: Path, option: tuple[str, str], what: str) -> None:
+    result = run("tree", saved, "--words", "a0", "--out", str(tmp_path / "t.png"), *option)
+    assert result.exit_code == 2
+    assert what in result.stderr
+
+
+def test_an_unknown_suffix_is_told_before_any_work(tmp_path: Path) -> None:
+    result = run("heatmap", "absent", "--words", "a0", "--out", str(tmp_path / "h.gif"))
+    assert result.exit_code == 2
+    assert ".png, .svg or .pdf" in result.stderr
+
+
+def test_tree_draws_a_run(tmp_path: Path) -> None:
+    vectors = planted(3)
+    forest = Forest.complete(1, (3, 2))
+    store.write_vectors(tmp_path / "run", Vectors(vectors.words, vectors.dense, forest=forest))
+    arguments = ("tree", str(tmp_path / "run"), "--words", "a0,b0", "--tree", "all", "--labels", "2")
+    assert run(*arguments, "--out", str(tmp_path / "t.svg")).exit_code == 0
+    assert ">a0<" in (tmp_path / "t.svg").read_text()
+
+
+def test_map_of_the_default_groups(saved: str, tmp_path: Path) -> None:
+    result = run("map", saved, "--out", str(tmp_path / "m.svg"), "--runs", "1", "--title", "mine")
+    assert result.exit_code == 0
+    assert {">good<", ">bad<", ">mine<"} <= set(re.findall(r">[^<>]+<", (tmp_path / "m.svg").read_text()))
+
+
+def test_map_of_nearest_words(saved: str, tmp_path: Path) -> None:
+    arguments = ("map", saved, "--nearest", "3", "--out", str(tmp_path / "m.svg"), "--runs", "1", "--json")
+    result = run(*arguments)
+    assert result.exit_code == 0
+    assert '"stage": "map"' in result.stderr
+    drawn = set(re.findall(r">([ab]\d|good|bad|horse|wolf)<", (tmp_path / "m.svg").read_text()))
+    assert {"good", "bad", "a0"} <= drawn
+    assert len(drawn) == 6
+
+
+def test_curve_of_a_run_without_history_is_an_error(tmp_path: Path) -> None:
+    vectors = planted(3)
+    store.write_vectors(tmp_path / "run", Vectors(vectors.words, vectors.dense, forest=Forest.flat(10)))
+    result = run("curve", str(tmp_path / "run"), "--out", str(tmp_path / "c.png"))
+    assert result.exit_code == 2
+    assert "run: expected a history" in result.stderr

@@ -1,0 +1,143 @@
+"""Heatmaps, by their pixels and by what they label."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.figures.drawn import (
+    WHITE,
+    is_blue,
+    is_red,
+    pixel,
+    two_words,
+)
+from wordforest.errors import InputError
+from wordforest.figures import (
+    PRINT,
+    Style,
+    heatmap,
+)
+from wordforest.figures.heatmap import column_order
+from wordforest.vectors import Vectors
+
+
+@pytest.fixture(name="two_words")
+def two_words_fixture() -> Vectors:
+    return two_words()
+
+
+@pytest.fixture(scope="module")
+def figure() -> Any:
+    """The heatmap of up and down."""
+    return heatmap(two_words(), ["up", "down"])
+
+
+def test_columns_run_from_most_negative_to_most_positive(two_words: Vectors) -> None:
+    assert column_order(two_words.dense.astype(float)).tolist() == [2, 0, 3, 1]
+
+
+def test_axis_carries_the_original_index(figure: Any) -> None:
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "0", "3", "1"]
+
+
+def test_rows_carry_the_words_that_have_vectors(two_words: Vectors) -> None:
+    axes = heatmap(two_words, ["down", "sideways", "up"]).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["down", "up"]
+
+
+def test_exact_zero_is_white_on_the_page(figure: Any) -> None:
+    assert pixel(figure, figure.axes[0], 1, 0) == WHITE
+    assert pixel(figure, figure.axes[0], 2, 1) == WHITE
+
+
+def test_tiny_positive_is_blue_on_the_page(figure: Any) -> None:
+    assert is_blue(pixel(figure, figure.axes[0], 2, 0))
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_negative_is_red_and_positive_is_blue_on_the_page(figure: Any, row: int) -> None:
+    assert is_red(pixel(figure, figure.axes[0], 0, row))
+    assert is_blue(pixel(figure, figure.axes[0], 3, row))
+
+
+def test_many_dimensions_get_thinned_labels() -> None:
+    vectors = Vectors(["word"], np.arange(520, dtype=np.float32)[None])
+    labels = [label.get_text() for label in heatmap(vectors, ["word"]).axes[0].get_xticklabels()]
+    steps = np.diff([int(label) for label in labels])
+    assert set(steps) == {steps[0]}
+    assert 60 < len(labels) < 120
+
+
+def test_a_narrow_figure_has_fewer_labels() -> None:
+    vectors = Vectors(["word"], np.arange(520, dtype=np.float32)[None])
+    wide, narrow = (heatmap(vectors, ["word"], style=Style(size=(w, 3))).axes[0].get_xticklabels() for w in (12, 4))
+    assert len(narrow) < len(wide) / 2
+
+
+@pytest.mark.parametrize("style", [Style(), PRINT])
+def test_labels_of_the_papers_size_do_not_touch(style: Style) -> None:
+    vectors = Vectors(["word"], np.arange(52, dtype=np.float32)[None])
+    figure = heatmap(vectors, ["word"], style=style)
+    figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert len(boxes) == 52
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+
+
+def test_each_block_has_its_own_order_and_title(two_words: Vectors) -> None:
+    figure = heatmap(two_words, {"first": ["up", "down"], "second": ["other"]})
+    labels = [[label.get_text() for label in axes.get_xticklabels()] for axes in figure.axes[:2]]
+    assert labels == [["2", "0", "3", "1"], ["1", "0", "2", "3"]]
+    assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["first", "second"]
+
+
+def test_blocks_share_one_scale() -> None:
+    vectors = Vectors(["weak", "strong"], np.array([[1], [9]], dtype=np.float32))
+    figure = heatmap(vectors, {"a": ["weak"], "b": ["strong"]})
+    weak, strong = (sum(pixel(figure, axes, 0.2, 0)) for axes in figure.axes[:2])
+    assert weak > strong
+
+
+def test_lines_between_cells_are_not_white() -> None:
+    figure = heatmap(Vectors(["a", "b"], np.zeros((2, 3), dtype=np.float32)), ["a", "b"])
+    around = [pixel(figure, figure.axes[0], 1, 0.5 + d) for d in np.linspace(-0.05, 0.05, 9)]
+    assert any(color != WHITE for color in around)
+
+
+def test_a_word_given_twice_is_drawn_once(two_words: Vectors) -> None:
+    axes = heatmap(two_words, ["up", "up"]).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["up"]
+
+
+def test_size_is_kept(two_words: Vectors) -> None:
+    assert heatmap(two_words, ["up"], style=Style(size=(5, 2))).get_size_inches().tolist() == [5, 2]
+
+
+def test_an_absurd_size_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="each side must be 1 to 100"):
+        Style(size=(0.1, 3))
+
+
+def test_all_zero_vectors_draw_white() -> None:
+    figure = heatmap(Vectors(["word"], np.zeros((1, 3), dtype=np.float32)), ["word"])
+    assert pixel(figure, figure.axes[0], 1, 0) == WHITE
+
+
+def test_limit_must_be_positive(two_words: Vectors) -> None:
+    with pytest.raises(InputError, match=r"limit = 0\.0, but"):
+        heatmap(two_words, ["up"], limit=0.0)
+
+
+def test_no_word_left_is_an_input_error_that_names_them(two_words: Vectors) -> None:
+    with pytest.raises(InputError, match="found none for: left, right"):
+        heatmap(two_words, ["left", "right"])
+
+
+def test_empty_list_is_an_input_error(two_words: Vectors) -> None:
+    with pytest.raises(InputError, match="the list is empty"):
+        heatmap(two_words, [])

@@ -1,0 +1,90 @@
+"""Words on a plane, a map for each model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.figures.drawn import (
+    groups_of,
+    planted,
+    written,
+)
+from wordforest.errors import InputError
+from wordforest.figures import (
+    PRINT,
+    nearest_groups,
+    project,
+    word_map,
+)
+from wordforest.figures.word_map import turned
+
+
+def test_groups_have_their_colour_and_mark() -> None:
+    vectors = planted(3)
+    figure = word_map({"model": vectors}, groups_of(vectors), runs=1)
+    dots = [line for line in figure.axes[0].lines if line.get_marker() in ("o", "^")]
+    assert [len(line.get_xdata()) for line in dots] == [3, 3]
+    assert {text.get_text(): text.get_color() for text in figure.axes[0].texts}["b1"] == dots[1].get_color()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+
+
+def test_two_models_stand_side_by_side_with_the_same_words() -> None:
+    one, two = planted(4), planted(3, seed=1)
+    figure = word_map({"one": one, "two": two}, groups_of(one), runs=1)
+    left, right = figure.axes
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
+    assert left.get_position().x1 < right.get_position().x0
+    assert sorted(written(figure)) == sorted(two.words)
+
+
+def test_the_error_is_written_below() -> None:
+    vectors = planted(3)
+    figure = word_map({"model": vectors}, groups_of(vectors), runs=2, seed=3)
+    error = project(vectors.unit, runs=2, seed=3).error
+    assert figure.axes[0].get_xlabel() == f"KL divergence {error:.3f}, lowest of 2 runs"
+
+
+def test_labels_stay_inside_the_frame() -> None:
+    vectors = planted(8)
+    figure = word_map({"model": vectors}, groups_of(vectors), runs=1, style=PRINT)
+    figure.canvas.draw()
+    frame = figure.axes[0].get_window_extent()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_map_of_few_words(n: int) -> None:
+    vectors = planted(3)
+    assert len(written(word_map({"model": vectors}, {"": vectors.words[:n]}, runs=1))) == n
+
+
+def test_the_first_group_stands_on_the_left() -> None:
+    places = np.array([[3.0, 0.1], [4, 0], [0, 0], [0.5, 0.2]])
+    assert turned(places, np.array([True, True, False, False]))[:2, 0].max() < 0
+
+
+def test_progress_counts_the_runs_of_all_models() -> None:
+    vectors, told = planted(2), []
+    models = {"one": vectors, "two": vectors}
+    word_map(models, groups_of(vectors), runs=2, on_run=lambda done, total: told.append((done, total)))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_no_shared_word_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="found none for: unicorn"):
+        word_map({"model": planted(2)}, {"group": ["unicorn"]})
+
+
+def test_too_many_groups_are_an_input_error() -> None:
+    vectors = planted(5)
+    with pytest.raises(InputError, match="at most 8 groups"):
+        word_map({"model": vectors}, {word: [word] for word in vectors.words})
+
+
+def test_nearest_groups_do_not_overlap_and_follow_cosine() -> None:
+    vectors = planted(5)
+    groups = nearest_groups(vectors, ["a0", "b0"], k=4)
+    assert {title: {word[0] for word in words} for title, words in groups.items()} == {"a0": {"a"}, "b0": {"b"}}
+    assert groups["a0"] == ["a0", *[word for word, _ in vectors.most_similar("a0", k=3)]]
