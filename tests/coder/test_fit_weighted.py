@@ -101,7 +101,7 @@ def test_what_is_given_goes_before_the_preset() -> None:
         ({"zeros": 0.1, "lam": "auto"}, "auto"),
         ({"zeros": 0.1, "word_power": 0.2}, "word_power"),
         ({"init": "spectral", "nonnegative": True}, "negative"),
-        ({"init": "spectral", "spectrum": 2.0}, "between 0 and 1"),
+        ({"init": "spectral", "spectrum": 2.0}, "at least 0 and at most 1"),
         ({"learner": "entries", "spectrum": 0.1}, "spectrum"),
     ],
 )

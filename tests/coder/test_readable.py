@@ -25,9 +25,10 @@ from wordforest.coder.start import NestedStart, RowStart
 from wordforest.errors import InputError
 from wordforest.jobs import checkpoint as resume
 from wordforest.jobs.count import associate
+from wordforest.options import PRESETS
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.runtime.threads import Threads
-from wordforest.settings import PRESETS, TrainSettings, split_settings
+from wordforest.settings import TrainSettings, split_settings
 
 FOREST = Forest.complete(2)
 PENALTY = ForestL2(FOREST, 0.8, nonnegative=True)
@@ -145,7 +146,7 @@ def quietly(function: Any, *args: Any) -> Any:
 
 
 def test_the_readable_coder_has_the_settings_of_the_preset() -> None:
-    params, preset = wf.ForestCoder.readable().get_params(), PRESETS["readable"]
+    params, preset = wf.ForestCoder.readable().get_params(), PRESETS["readable"].settings
     same = ("trees", "lam", "depth_weights", "nonnegative", "init")
     assert {name: params[name] for name in same} == {name: preset[name] for name in same}
 
@@ -342,7 +343,7 @@ def test_frequent_words_count_more_with_a_power(corpus: Path, tmp_path: Path) ->
 def test_a_preset_gives_way_to_what_is_asked_for() -> None:
     _, preset = split_settings({"preset": "readable"})
     _, asked = split_settings({"preset": "readable", "lam": 0.1, "nonnegative": False, "init": "rows"})
-    assert {name: getattr(preset, name) for name in PRESETS["readable"]} == PRESETS["readable"]
+    assert {name: getattr(preset, name) for name in PRESETS["readable"].settings} == PRESETS["readable"].settings
     assert (asked.lam, asked.nonnegative, asked.init) == (0.1, False, "rows")
     assert asked.measure == "ppmi"
 
@@ -363,7 +364,7 @@ def test_the_last_depth_weight_goes_for_all_below() -> None:
         ({"grow": True}, "grow needs nested clusters, but init = random"),
         ({"grow": True, "init": "rows"}, "grow needs nested clusters, but init = rows"),
         ({"init": "best"}, "init = 'best'.*random, rows, nested"),
-        ({"preset": "fast"}, "preset = 'fast'.*paper, readable"),
+        ({"preset": "fast"}, "preset = 'fast'.*paper, best, readable"),
         ({"word_power": -1.0}, "word_power = -1.0"),
         ({"word_power": float("nan")}, "word_power = nan"),
         ({"depth_weights": (1.0, 0.0)}, r"weights\[1\] = 0.0"),
@@ -398,7 +399,7 @@ def test_the_command_gives_what_train_gives_for_any_number_of_workers(corpus: Pa
     assert same_results(one, tmp_path / "two")
     check_readable(wf.load_run(one), **WAYS[way])
     config = json.loads((one / "config.json").read_text())
-    preset = {**PRESETS["readable"], "trees": 3, **WAYS[way]}
+    preset = {**PRESETS["readable"].settings, "trees": 3, **WAYS[way]}
     assert {name: config[name] for name in preset} == json.loads(json.dumps(preset))
 
 
@@ -418,7 +419,14 @@ def test_options_go_before_the_preset(corpus: Path, tmp_path: Path) -> None:
 
 def test_the_options_need_no_preset(corpus: Path, tmp_path: Path) -> None:
     options = ("--measure", "ppmi", "--nonnegative", "--init", "nested", "--grow", "--lam", 0.8)
-    more = ("--depth-weights", "0.5,0.8,1", "--word-power", 0.2, "--tol", TrainSettings(**PRESETS["readable"]).tol)
+    more = (
+        "--depth-weights",
+        "0.5,0.8,1",
+        "--word-power",
+        0.2,
+        "--tol",
+        TrainSettings(**PRESETS["readable"].settings).tol,
+    )
     result = wordforest(
         "train", corpus, "--out", tmp_path / "run", "--trees", 3, "--epochs", 4, "--min-count", 1, "--quiet",
         *options, *more,

@@ -27,11 +27,12 @@ from wordforest.jobs.count import Corpus, associate, names_of, threads, versions
 from wordforest.jobs.job import as_codes, learning, output, replace
 from wordforest.jobs.reuse import counts_of
 from wordforest.jobs.sentences import Sentences, read_sentences
+from wordforest.options import check_known
 from wordforest.runtime.gpu import check_device
 from wordforest.runtime.memory import check_room
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.runtime.threads import Threads
-from wordforest.settings import AssociationSettings, CountSettings, check_known
+from wordforest.settings import AssociationSettings, CountSettings
 from wordforest.store import Run
 
 TEXT = ("min_count", "max_vocab", "keep_words", "tokenizer", "lowercase", "numbers", "errors")

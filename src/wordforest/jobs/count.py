@@ -19,12 +19,13 @@ from wordforest.counts.association import Allocate, pmi, sppmi
 from wordforest.errors import InputError
 from wordforest.jobs.checkpoint import begin_or_go_on, check_complete
 from wordforest.jobs.job import output, replace
+from wordforest.options import OPTIONS, check_known
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.memory import three_quarters
 from wordforest.runtime.progress import Event, Report, Reporter
 from wordforest.runtime.scratch import Place
 from wordforest.runtime.threads import Threads
-from wordforest.settings import CountSettings, at_least, check_known
+from wordforest.settings import CountSettings
 from wordforest.store.counts import save_count_parts
 from wordforest.store.tensors import map_csr
 from wordforest.text import Vocabulary
@@ -233,5 +234,5 @@ def names_of(corpus: Corpus) -> list[str]:
 
 def threads(workers: int | None) -> Threads:
     """Return that many workers; all cores if none are asked for."""
-    at_least("workers", 1 if workers is None else workers, 1)
+    OPTIONS["workers"].check(workers)
     return Threads(workers)

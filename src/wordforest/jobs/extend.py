@@ -32,10 +32,11 @@ from wordforest.jobs.count import (
     threads,
 )
 from wordforest.jobs.job import output, replace
+from wordforest.options import check_known
 from wordforest.runtime.progress import Report, Reporter
 from wordforest.runtime.scratch import Place
 from wordforest.runtime.threads import Threads
-from wordforest.settings import CountSettings, check_known
+from wordforest.settings import CountSettings
 from wordforest.store.counts import save_count_parts
 from wordforest.store.names import ALL_WORDS
 from wordforest.store.tensors import map_csr

@@ -1,0 +1,413 @@
+"""All options of training, counting and the baselines in one table, and the presets in a second one.
+
+A row says what an option is called, what it takes, its default, its help and who takes it. The checks, the defaults of
+all settings, the commands and their help come from here, so that nothing is written twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from wordforest.errors import InputError
+
+# Who takes an option. Training is three: the learner online, the same with weights of pairs, and the learner entries.
+LEARNERS = ("online", "weighted", "entries")
+FROM_COUNTS = ("pca", "sc", "nnse", "hpca")
+WORD2VEC = ("cbow", "sg", "cbow-hs", "sg-hs")
+BASELINES = (*FROM_COUNTS, *WORD2VEC, "nce", "rnn")
+COMMANDS = {"train": LEARNERS, "count": ("count",), "encode": ("encode",), "baseline": BASELINES}
+_SAID = {"weighted": "with --weights"}
+_GROUPS = {
+    **COMMANDS,
+    "all": ("count", "encode", *LEARNERS, *BASELINES),
+    "text": ("count", *LEARNERS, *BASELINES),
+    "counts": ("count", *LEARNERS, *FROM_COUNTS),
+    "association": (*LEARNERS, "pca", "sc", "nnse"),
+    "word2vec": WORD2VEC,
+}
+
+
+class Kind(NamedTuple):
+    """What a value is: in words, how one is read (ValueError where it is none), and its type on the command line."""
+
+    expected: str
+    read: Callable[[Any], Any]
+    shell: Any = str
+    range: str = ""  # of numbers, as in [0, 1)
+    metavar: str | None = None
+
+
+class Preset(NamedTuple):
+    """A bundle of settings under a name."""
+
+    help: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Option:
+    """A row of the table."""
+
+    name: str
+    kind: Kind
+    default: Any  # ... has to be given
+    who: str  # takes it: learners, baselines, commands or groups of them
+    help: str
+    hint: str = ""  # what to do, at the end of an error
+    unset: str = ""  # what None stands for, in the help
+    by: Mapping[str, Any] = field(default_factory=dict)  # the defaults of those who have their own
+    flags: str = ""  # on the command line, if not --name or --name/--no-name
+    panel: str = ""
+
+    @property
+    def takers(self) -> list[str]:
+        """The names of all who take it."""
+        return [name for word in self.who.split() for name in _GROUPS.get(word, (word,))]
+
+    def check(self, value: Any) -> Any:
+        """Return the value as it is stored; refuse one of a wrong kind or out of the range."""
+        if value is None and self.default is None:
+            return None
+        try:
+            found = self.kind.read(value)
+        except (TypeError, ValueError, OverflowError):
+            found = None
+        if found is None or not (isinstance(found, str) or _inside(found, self.kind.range)):
+            expected = f"{self.kind.expected}{_in_words(self.kind.range)}"
+            raise InputError(f"{self.name} = {value!r}, but it must be {expected}.{self.hint and ' ' + self.hint}")
+        return found
+
+    def spell(self, value: Any) -> str:
+        """Return a value as one writes it on the command line."""
+        if value is None:
+            return self.unset
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return ",".join(str(part) if isinstance(part, str) else f"{part:g}" for part in _listed(value))
+
+    def help_for(self, command: str) -> str:
+        """Return the help with who of a command takes the option, and the defaults of learners and presets."""
+        everybody = COMMANDS.get(command, ())
+        takers = [name for name in everybody if name in self.takers]
+        others = [name for name in everybody if name not in takers]
+        whose = f"all but {' '.join(others)}: " if 0 < len(others) < 3 else f"{' '.join(takers)}: "
+        alone = bool(others) and "online" not in takers
+        text = f"{whose}{self.help[0].lower()}{self.help[1:]}" if alone else self.help
+        defaults: dict[str, list[str]] = {}  # who has it, by what is written
+        for name in takers or [""]:
+            defaults.setdefault(self.spell(self.by.get(name, self.default)), []).append(_SAID.get(name, name))
+        for name, preset in PRESETS.items() if command == "train" else ():
+            if self.name in preset.settings:
+                defaults.setdefault(self.spell(preset.settings[self.name]), []).append(name)
+        first, *rest = defaults.items()
+        written = ", ".join([first[0], *(f"{' '.join(who)} {value}" for value, who in rest)])
+        return text if self.default is ... or written in ("", "off") else f"{text} Default: {written}."
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError
+    return int(value)
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise TypeError
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise TypeError
+    return tuple(map(_text, value))
+
+
+def _lam(value: Any) -> float | str:
+    return "auto" if value == "auto" else _real(float(value) if isinstance(value, str) else value)
+
+
+def _size(value: Any) -> int:
+    """Return bytes: a whole number, or text such as 8G or 500M."""
+    if not isinstance(value, str):
+        return _whole(value)
+    power = "KMGT".find(value[-1:].upper()) + 1 if value else 0
+    return int(float(value[:-1]) * 1024**power) if power else int(value)
+
+
+def several(read: Callable[[Any], Any], from_text: Callable[[str], Any], example: str) -> Kind:
+    """Return the kind of several numbers: a list of them, or text with commas between."""
+
+    def read_all(value: Any) -> tuple[Any, ...]:
+        if isinstance(value, str):
+            value = [from_text(part) for part in value.split(",")] if value.strip() else ()
+        return tuple(map(read, value))
+
+    return Kind(f"numbers with commas between, as in {example}", read_all, metavar=example)
+
+
+def choice(*names: str) -> Kind:
+    """Return the kind of a value that is one of a few names."""
+
+    def read(value: Any) -> str:
+        return names[names.index(value)]
+
+    return Kind(f"one of {', '.join(names)}", read, Literal[names])
+
+
+POSITIVE = Kind("a whole number", _whole, int, "[1, inf)")
+NATURAL = Kind("a whole number", _whole, int, "[0, inf)")
+NUMBER = Kind("a finite number", _real, float)
+WEIGHT = NUMBER._replace(range="[0, inf)")
+FLAG = Kind("true or false", _flag, bool)
+TEXT = Kind("text", _text)
+PATH = Kind("the name of a file or folder", Path, Path)
+WORDS = Kind("words, as in ('king', 'queen')", _words, metavar="FILE")
+LAM = Kind("a number, as in 0.1, or auto", _lam, str, "[0, inf)", "NUMBER|auto")
+SIZE = Kind("a size in bytes, as in 8G or 500M", _size, str, "[1, inf)", "SIZE")
+
+PRESETS = {
+    "paper": Preset("the paper's settings", {}),
+    "best": Preset(
+        "pairs weighed by how often they were seen, for the best scores",
+        {
+            "dynamic_window": True,
+            "subsample": 1e-4,
+            "mark_sides": True,
+            "weights": "count:0.6",
+            "zeros": 0.15,
+            "init": "spectral",
+            "spectrum": 0.4,
+            "unit": True,
+        },
+    ),
+    "readable": Preset(
+        "few non-negative codes, trees that begin as nested clusters of words",
+        {
+            "measure": "ppmi",
+            "trees": 20,
+            "lam": 0.8,
+            "depth_weights": (0.5, 0.8, 1.0),
+            "nonnegative": True,
+            "init": "nested",
+            "word_power": 0.2,
+        },
+    ),
+}
+# Those that the short help shows; --help-all shows all.
+SHORT_HELP = (
+    *("out", "preset", "settings", "resume", "force", "window", "min_count", "tokenizer", "trees", "branching", "lam"),
+    *("dimensions", "learner", "epochs", "seed", "workers", "device", "memory", "cluster"),
+)
+_PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items()) + "."
+_START = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
+_WEIGHTS = "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P."
+_PANELS: dict[str, list[Option]] = {
+    "Basics": [
+        Option("out", PATH, ..., "all", "Folder to write. Required."),
+        Option("preset", choice(*PRESETS), "paper", "train", _PRESETS),
+        Option("settings", PATH, None, "all", "TOML file of options; what is typed goes before it."),
+        Option("resume", FLAG, False, "train count", "Resume what was broken off, to the same bits."),
+        Option("force", FLAG, False, "all", "Replace what is there."),
+        Option("quiet", FLAG, False, "all", "No progress."),
+        Option("json", FLAG, False, "all", "One JSON object a line."),
+        Option("verbose", FLAG, False, "all", "Show the traceback of an error."),
+    ],
+    "Text": [
+        Option("window", POSITIVE, 5, "counts word2vec nce", "Context words on each side."),
+        Option("min_count", POSITIVE, 10, "text", "Rarer words become #rare#."),
+        Option("max_vocab", POSITIVE, None, "text", "Keep at most this many words; others become #rare#."),
+        Option("keep_words", WORDS, (), "text", "File of words, one a line, to keep even if they are rare."),
+        Option(
+            "tokenizer", choice("words", "whitespace"), "words", "text", "words: raw; whitespace: a sentence a line."
+        ),
+        Option("lowercase", FLAG, True, "text", "Lower-case all words."),
+        Option("numbers", FLAG, True, "text", "Numbers become #number#.", flags="--numbers/--keep-numbers"),
+        Option("errors", choice("strict", "replace"), "strict", "text", "What to do with bytes that are not UTF-8."),
+        Option("dynamic_window", FLAG, False, "counts", "Pairs at distance d count in proportion to 1/d."),
+        Option(
+            "subsample",
+            NUMBER._replace(range="[0, 1)"),
+            0.0,
+            "counts word2vec",
+            "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none.",
+            hint="Typical are 1e-3 to 1e-5.",
+            by=dict.fromkeys(WORD2VEC, 1e-3),
+        ),
+        Option("subsample_seed", NATURAL, 0, "counts", "Which occurrences --subsample drops."),
+        Option("max_contexts", POSITIVE, None, "counts", "Contexts are so many of the most frequent words."),
+        Option("mark_sides", FLAG, False, "counts", "Left and right neighbours are contexts of their own."),
+        Option("measure", choice("pmi", "ppmi", "sppmi"), "pmi", "association", "Association of word and context."),
+        Option("smoothing", WEIGHT, 1.0, "association", "Power of the context counts."),
+        Option("shift", WEIGHT, 0.0, "association", "Shift of sppmi."),
+        Option("extendable", FLAG, False, "count", "Keep the counts of rare words, too, so that text can be added."),
+        Option("add", PATH, None, "count", "Counts made with --extendable, whose text is to be counted, too."),
+    ],
+    "Forest": [
+        Option("trees", POSITIVE, 4, "train ForestCoder", "Trees; M = 13 x trees with the default branching."),
+        Option("branching", several(_whole, int, "3,3"), (3, 3), "train ForestCoder", "Children of a node by depth."),
+        Option("grow", FLAG, False, "online", "Find the shape of the trees, with as many nodes; unused ones go."),
+        Option("lam", LAM, 0.1, "train sc nnse ForestCoder", "Weight of the penalty."),
+        Option("density", NUMBER._replace(range="(0, 1)"), 0.5, "train", "With --lam auto: the share of non-zeros."),
+        Option(
+            "depth_weights",
+            several(_real, float, "0.5,0.8,1"),
+            None,
+            "train ForestCoder",
+            "Weights of the penalty by depth, the last for all below.",
+            unset="1",
+        ),
+        Option("nonnegative", FLAG, False, "online weighted ForestCoder", "Codes and dictionary at or above zero."),
+        Option("unit", FLAG, False, "train", "Divide every vector by its length."),
+        Option("dimensions", POSITIVE, 52, "baseline", "M, the length of a vector."),
+    ],
+    "Learning": [
+        Option(
+            "learner",
+            choice("online", "entries"),
+            "online",
+            "train",
+            "online: dictionary learning over all pairs; entries: the paper's Algorithm 1.",
+        ),
+        Option(
+            "epochs",
+            POSITIVE,
+            100,
+            "train sc nnse word2vec nce rnn ForestCoder",
+            "Passes at most.",
+            by={"weighted": 30, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2},
+        ),
+        Option(
+            "tol",
+            WEIGHT,
+            5e-3,
+            "train ForestCoder",
+            "Stop when a pass gains less than this share of the objective.",
+            by={"weighted": 2e-3, "entries": 1e-3},
+        ),
+        Option("seed", NATURAL, 0, "train baseline", "Same seed, same bits."),
+        Option("init", choice("random", "rows", "nested", "spectral"), "random", "online weighted ForestCoder", _START),
+        Option(
+            "spectrum",
+            NUMBER._replace(range="[0, 1]"),
+            0.5,
+            "online weighted",
+            "Init spectral: power of the singular values in the codes.",
+        ),
+        Option(
+            "word_power",
+            NUMBER._replace(range="[0, 2]"),
+            0.0,
+            "online",
+            "A word counts like its frequency to this power.",
+            hint="Above 2 a few words would be all.",
+        ),
+        Option(
+            "weights",
+            TEXT._replace(metavar="none|abs|count:P|glove:X,P"),
+            "none",
+            "train",
+            _WEIGHTS,
+            by={"entries": "abs"},
+        ),
+        Option("zeros", WEIGHT, 1.0, "train ForestCoder", "Weight of pairs that are not stored.", by={"entries": 0.0}),
+        Option(
+            "eta",
+            NUMBER._replace(range="(0, inf)"),
+            None,
+            "entries word2vec nce rnn",
+            "Step size at the start.",
+            unset="searched",
+            by={**dict.fromkeys(WORD2VEC, 0.025), "nce": 0.3, "rnn": 0.05},
+        ),
+        Option("tau", WEIGHT, 0.01, "entries", "Ridge on the dictionary."),
+        Option(
+            "schedule", choice("constant", "inverse", "linear", "adagrad"), "linear", "entries", "How steps shrink."
+        ),
+        Option("sampling", choice("proportional", "uniform"), "proportional", "entries", "Draw by |x|, or all alike."),
+        Option("lazy", POSITIVE, 1, "entries", "Visits of a word that share one prox."),
+        Option("power", NUMBER, 1.0, "pca hpca nce", "Of the singular values in a vector; nce: of the noise counts."),
+        Option("negative", POSITIVE, 5, "cbow sg", "Negative samples."),
+        Option("noise", POSITIVE, 25, "nce", "Noise words for each word."),
+    ],
+    "Machine": [
+        Option("workers", POSITIVE, None, "all", "Threads; any number gives the same result.", unset="all cores"),
+        Option("device", choice("cpu", "cuda"), "cpu", "train nce rnn ForestCoder", "Where learning computes."),
+        Option(
+            "memory", SIZE, None, "counts", "Memory to stay within; what is larger goes to files.", unset="3/4 of all"
+        ),
+        Option(
+            "cluster",
+            TEXT._replace(metavar="ADDRESS"),
+            None,
+            "train count encode",
+            "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process.",
+        ),
+        Option("dtype", choice("float32", "float64"), "float32", "train", "Numbers to compute with."),
+        Option(
+            "precision", choice("float32", "tf32", "bfloat16"), "float32", "online ForestCoder", "Of products on a GPU."
+        ),
+    ],
+}
+OPTIONS = {row.name: replace(row, panel=panel) for panel, rows in _PANELS.items() for row in rows}
+
+
+def default(name: str, taker: str = "") -> Any:
+    """Return the default of an option; that of a learner or baseline where it has its own."""
+    row = OPTIONS[name]
+    return row.by.get(taker, row.default)
+
+
+def taken_by(name: str) -> list[Option]:
+    """Return the options of a command, a learner or a baseline, in the order of the table."""
+    takers = {*COMMANDS.get(name, (name,))}
+    return [row for row in OPTIONS.values() if takers & {*row.takers}]
+
+
+def check_known(given: Iterable[str], known: Iterable[str], what: str = "setting") -> None:
+    """Refuse names that are not known, and name the closest that are."""
+    known = [*known]
+    for name in given:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            did_you_mean = f" Did you mean {close[0]}?" if close else ""
+            raise InputError(f"unknown {what} {name}.{did_you_mean} Known are: {', '.join(known)}.")
+
+
+def _inside(value: Any, interval: str) -> bool:
+    if not interval:
+        return True
+    low, high = map(float, interval[1:-1].split(","))
+    above = value >= low if interval[0] == "[" else value > low
+    return bool(above and (value <= high if interval[-1] == "]" else value < high))
+
+
+def _in_words(interval: str) -> str:
+    """Return an interval as it is said: [0, 1) is at least 0 and below 1."""
+    if not interval:
+        return ""
+    low, high = interval[1:-1].split(", ")
+    ends = [f"{'at least' if interval[0] == '[' else 'above'} {low}"]
+    ends += [] if high == "inf" else [f"{'at most' if interval[-1] == ']' else 'below'} {high}"]
+    return f", {' and '.join(ends)}"
