@@ -7,14 +7,13 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from torture.child import NOBODY, Fault, has_shim, kill_after, run
+from torture.child import NOBODY, Ended, Fault, has_shim, kill_after, run
 from torture.desk import Command, digests, known_commands, leftovers
 from torture.kills import FEW, Bench, LossError, Row, check_nothing_is_half_written, count_events, go_on, older
 
@@ -192,21 +191,22 @@ def _two_writers(bench: Bench, command: Command) -> Row:
     bench.done(command.arguments(bench.places, out))
     new = digests(out)
     out = bench.fresh(command.name)
-    second = [sys.executable, "-m", "wordforest", *command.arguments(bench.places, out, command.force)]
-    refused: list[subprocess.CompletedProcess[str]] = []
+    second = bench.folder / "second"
+    second.mkdir(exist_ok=True)
+    refused: list[Ended] = []
 
     def meanwhile(pid: int, _: float) -> None:
         until = time.monotonic() + 30
         while not (out.exists() and any(out.iterdir())) and time.monotonic() < until:
             time.sleep(0.001)
         os.kill(pid, signal.SIGSTOP)
-        refused.append(subprocess.run(second, capture_output=True, encoding="utf-8"))
+        refused.append(run(command.arguments(bench.places, out, command.force), second))
         os.kill(pid, signal.SIGCONT)
 
     ended = run(command.arguments(bench.places, out), bench.folder, meanwhile=meanwhile)
-    _check_told(command, refused[0].stderr, refused[0].returncode, (2,))
-    if "another process is writing" not in refused[0].stderr or ended.code or digests(out) != new:
-        raise LossError(f"{command.name}: two writers: {refused[0].stderr} {ended}")
+    _check_told(command, refused[0].said, refused[0].code, (2,))
+    if "another process is writing" not in refused[0].said or ended.code or digests(out) != new:
+        raise LossError(f"{command.name}: two writers: {refused[0].said} {ended}")
     return _row("two writers", command, 1, 1, "2, the second is refused")
 
 

@@ -40,8 +40,8 @@ _SERVE = "import wordforest.cli.explore; from wordforest.cli import main; main()
 def torture_load(folder: Path, seed: int, short: bool) -> Iterator[Row]:
     """Yield a row for the page, one for learning, and one for each giant."""
     folder.mkdir(parents=True, exist_ok=True)
-    yield explorer_under_load(folder, seed, 5 if short else 60)
-    yield soak(seed, 3 if short else 60)
+    yield explorer_under_load(folder, seed, 2 if short else 60)
+    yield soak(seed, 1 if short else 60)
     yield from giants(folder, 32 << 20 if short else 1 << 30, short=short)
 
 
@@ -52,7 +52,7 @@ def explorer_under_load(folder: Path, seed: int, seconds: float) -> Row:
     """Ask the page from many clients at once: every answer is the one expected, and the server does not grow."""
     n_words = _write_run(folder / "run", seed)
     with _served(folder / "run") as (process, port):
-        _ask_all(port, seed, max(2.0, seconds / 5), n_words)  # until it is warm
+        _ask_all(port, seed, max(1.0, seconds / 5), n_words)  # until it is warm
         before, files = _memory(process.pid), _open_files(process.pid)
         asked, times = _ask_all(port, seed + 1, seconds, n_words)
         time.sleep(0.5)

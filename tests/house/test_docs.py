@@ -5,29 +5,28 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 
+from tests.commands import run_command
 from wordforest.cli import app
 
 HOME = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md")])
 NOT_RUN = "# not run:"
+SHELLS = {"shell", "console", "sh", "bash"}
 SLOW = {"demo", "explore", "reproduce", "data"}  # parsed only
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
-def snippets(text: str, *languages: str) -> list[tuple[int, str]]:
-    """Return the line and the content of every fenced snippet in one of the languages."""
-    found = [m for m in _FENCE.finditer(text) if m[1] in languages]
-    return [(text.count("\n", 0, match.start()) + 2, match[2]) for match in found]
+def snippets(text: str) -> list[tuple[int, str, str]]:
+    """Return the line, the language and the content of every fenced snippet."""
+    return [(text.count("\n", 0, match.start()) + 2, match[1], match[2]) for match in _FENCE.finditer(text)]
 
 
 def commands(snippet: str) -> list[list[str]]:
@@ -55,13 +54,6 @@ def desk(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run_python(document: Path, text: str) -> None:
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    for line, snippet in snippets(text, "python"):
-        if not is_not_run(snippet):
-            exec(compile("\n" * (line - 1) + snippet, document, "exec"), namespace)
-
-
 def parse(args: list[str]) -> None:
     """Check a command without running it: an unknown option raises."""
     group: Any = typer.main.get_command(app)
@@ -69,28 +61,39 @@ def parse(args: list[str]) -> None:
         group.commands[args[0]].make_context(args[0], args[1:])
 
 
-def run_shell(folder: Path, text: str) -> None:
-    for line, snippet in snippets(text, "shell", "console", "sh", "bash"):
-        for args in commands(snippet):
-            parse(args)
-            if is_not_run(snippet) or not args or args[0] in SLOW:
-                continue
-            command = [sys.executable, "-m", "wordforest", *args]
-            result = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=120)
-            assert result.returncode == 0, f"line {line}: wordforest {shlex.join(args)}\n{result.stderr}"
+def run_shell(snippet: str, line: int) -> None:
+    for args in commands(snippet):
+        parse(args)
+        if is_not_run(snippet) or not args or args[0] in SLOW:
+            continue
+        result = run_command(*args)
+        assert result.returncode == 0, f"line {line}: wordforest {shlex.join(args)}\n{result.stderr}"
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(HOME)))
-class TestDocuments:
-    def test_python_runs_in_order(self, path, desk):
-        run_python(path, path.read_text(encoding="utf-8"))
+def run_page(page: Path | str, text: str) -> None:
+    """Run all snippets of a page, in their order, in the folder at hand and with the names of one program."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for line, language, snippet in snippets(text):
+        if language == "python" and not is_not_run(snippet):
+            exec(compile("\n" * (line - 1) + snippet, page, "exec"), namespace)
+        if language in SHELLS:
+            run_shell(snippet, line)
 
-    def test_commands_run(self, path, desk):
-        run_shell(desk, path.read_text(encoding="utf-8"))
 
-    def test_links_lead_to_files(self, path):
-        links = relative_links(path.read_text(encoding="utf-8"))
-        assert [link for link in links if not (path.parent / link).exists()] == []
+PAGES = {str(path.relative_to(HOME)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
+
+
+@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if "```" in text])
+def test_snippets_run_in_their_order(page, desk):
+    run_page(page, PAGES[page])
+
+
+def test_links_lead_to_files():
+    dead = {
+        page: [link for link in relative_links(text) if not (HOME / page).parent.joinpath(link).exists()]
+        for page, text in PAGES.items()
+    }
+    assert {page: links for page, links in dead.items() if links} == {}
 
 
 class TestTheTestsThemselves:
@@ -99,25 +102,26 @@ class TestTheTestsThemselves:
     def test_a_failing_snippet_names_its_line(self, desk):
         text = "# Title\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n"
         with pytest.raises(AssertionError) as caught:
-            run_python(Path("doc.md"), text)
+            run_page("doc.md", text)
         assert caught.traceback[-1].lineno == 8 - 1  # counted from 0
 
     def test_a_snippet_marked_so_is_skipped(self, desk):
-        run_python(Path("doc.md"), "```python\n# not run: needs a cluster\n1 / 0\n```\n")
+        run_page("doc.md", "```python\n# not run: needs a cluster\n1 / 0\n```\n")
 
-    def test_a_failing_command_is_told(self, desk):
+    def test_a_failing_command_is_reported(self, desk):
         with pytest.raises(AssertionError, match="line 2: wordforest inspect missing"):
-            run_shell(desk, "```shell\n$ wordforest inspect missing | head -1  # nothing there\n```\n")
+            run_page("doc.md", "```shell\n$ wordforest inspect missing | head -1  # nothing there\n```\n")
 
     def test_an_unknown_option_is_seen_even_where_a_command_is_not_run(self, desk):
         with pytest.raises(Exception, match="--colour"):
-            run_shell(
-                desk, "```console\n# not run: slow\n$ wordforest train big.txt --out run \\\n    --colour red\n```\n"
+            run_page(
+                "doc.md",
+                "```console\n# not run: slow\n$ wordforest train big.txt --out run \\\n    --colour red\n```\n",
             )
 
     def test_a_command_that_does_not_exist_is_seen(self, desk):
         with pytest.raises(KeyError, match="trian"):
-            run_shell(desk, "```shell\nwordforest trian corpus.txt\n```\n")
+            run_page("doc.md", "```shell\nwordforest trian corpus.txt\n```\n")
 
     def test_links_are_found_outside_of_snippets(self):
         text = "[a](b.md#part) ![p](c.png) [w](https://x.org) [s](#here)\n```python\nd = e[f](g)\n```\n"

@@ -30,7 +30,7 @@ def tortured(scratch: Path, *parts: str) -> list[dict[str, Any]]:
 def test_kills_and_faults_lose_nothing(tmp_path: Path) -> None:
     rows = tortured(tmp_path, "kills", "faults")
     killed = {row["command"]: row["killed"] for row in rows if "killed" in row}
-    assert {"count", "train online", "train entries", "reproduce"} <= {*killed}
+    assert {"count", "train online", "train entries", "convert to a file"} <= {*killed}
     assert all(killed.values()) or not shutil.which("cc")  # without a compiler some end before they are killed
     assert {"SIGINT", "SIGTERM", "two writers", "folder without rights"} <= {row.get("fault") for row in rows}
     assert all(row["losses"] == 0 for row in rows)
