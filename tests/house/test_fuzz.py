@@ -1,9 +1,10 @@
-"""Readers on damaged files: a result or an InputError, nothing else. ``make torture`` does this a million times."""
+"""Readers on damaged files: a result, or an InputError that names the file. ``make torture`` tries a million."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,35 @@ from hypothesis import strategies as st
 from torture.fuzz import LONGEST, READERS, mutated, reader, seeds_of
 from wordforest.errors import InputError
 
-PLACES = {name: file for name, (file, _) in READERS.items()}
 lines = st.lists(
     st.lists(st.one_of(st.text(max_size=5), st.floats().map(repr), st.integers().map(str)), max_size=4).map(" ".join),
     max_size=6,
 )
+
+
+@dataclass(frozen=True)
+class Target:
+    """What reads files of one format, and where they lie."""
+
+    name: str
+    read: Callable[[Path], object]
+    path: Path
+    seeds: list[bytes]
+
+    def refusal(self, data: bytes) -> str | None:
+        """Return why a file is refused, or None where it is read; any other error is the test's."""
+        self.path.write_bytes(data)
+        try:
+            self.read(self.path)
+        except InputError as error:
+            return str(error)
+        return None
+
+    def check(self, data: bytes) -> bool:
+        """Return whether a file is read; one that is refused is named (an address of the page is no file)."""
+        message = self.refusal(data)
+        assert message is None or self.path.name in message or self.path.name == "address"
+        return message is None
 
 
 @pytest.fixture(scope="module")
@@ -26,38 +51,24 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=READERS)
-def target(request: pytest.FixtureRequest, desk: Path) -> Callable[[bytes], str]:
-    """What reads bytes in one format and says what came of it."""
+def target(request: pytest.FixtureRequest, desk: Path) -> Target:
     file, kind = READERS[request.param]
-    read, path = reader(kind), desk / file
-
-    def taken(data: bytes) -> str:
-        path.write_bytes(data)
-        try:
-            read(path)
-        except InputError as error:
-            return str(error)
-        return "read"
-
-    taken.seeds = seeds_of(request.param, desk)  # type: ignore[attr-defined]
-    taken.name = request.param  # type: ignore[attr-defined]
-    return taken
+    return Target(request.param, reader(kind), desk / file, seeds_of(request.param, desk))
 
 
-def test_mutations_of_good_and_bad_files(target) -> None:
+def test_mutations_of_good_and_bad_files(target: Target) -> None:
     rng = random.Random(f"0 {target.name}")
-    answers = [target(mutated(target.seeds, rng)) for _ in range(150)]
-    assert all(answer == "read" or len(answer) > 20 for answer in answers)
-    assert any(answer != "read" for answer in answers)
+    read = [target.check(mutated(target.seeds, rng)) for _ in range(150)]
+    assert not all(read)
 
 
 @settings(max_examples=40)
 @given(data=st.binary(max_size=LONGEST))
-def test_any_bytes(target, data: bytes) -> None:
-    assert target(data)
+def test_any_bytes(target: Target, data: bytes) -> None:
+    target.check(data)
 
 
 @settings(max_examples=60)
 @given(text=lines, end=st.sampled_from(["\n", "\r\n", "\r", "\x85", ""]))
-def test_lines_of_words_and_numbers_with_any_line_end(target, text: list[str], end: str) -> None:
-    assert target(end.join(text).encode("utf-8", "surrogatepass"))
+def test_lines_of_words_and_numbers_with_any_line_end(target: Target, text: list[str], end: str) -> None:
+    target.check(end.join(text).encode("utf-8", "surrogatepass"))
