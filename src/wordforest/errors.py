@@ -11,6 +11,10 @@ class ForestError(InputError):
     """A list of parents or a branching that does not describe a forest."""
 
 
+class FullDiskError(InputError):
+    """A disk without room for what a job has to write; once there is some, the job can be resumed."""
+
+
 class ClusterError(RuntimeError):
     """A cluster that failed while it worked: not the input's fault. The command line exits with code 1."""
 

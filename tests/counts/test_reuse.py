@@ -33,7 +33,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders that text is counted into from here on."""
     into: list[Path] = []
     original = reuse.count_into
-    monkeypatch.setattr(reuse, "count_into", lambda folder, *a, **k: into.append(folder) or original(folder, *a, **k))
+    monkeypatch.setattr(reuse, "count_into", lambda job, *a: into.append(job.folder) or original(job, *a))
     return into
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest import store
 from wordforest.baselines.nce import NceSettings, NceStep, learn_nce
 from wordforest.baselines.rnn import RnnSettings, RnnStep, learn_rnn
 from wordforest.baselines.sparse_coding import SparseCodingSettings, learn_sparse_codes
@@ -23,9 +22,9 @@ from wordforest.coder.online import State, Step
 from wordforest.counts import Counts
 from wordforest.errors import InputError
 from wordforest.jobs.checkpoint import history_row
-from wordforest.jobs.count import Corpus, associate, names_of, threads, versions
-from wordforest.jobs.job import as_codes, learning, output, replace
-from wordforest.jobs.reuse import counts_of
+from wordforest.jobs.count import Corpus, associate, names_of
+from wordforest.jobs.job import Job, as_codes, learning, versions
+from wordforest.jobs.reuse import counts_for
 from wordforest.jobs.sentences import Sentences, read_sentences
 from wordforest.options import check_known
 from wordforest.runtime.gpu import check_device
@@ -106,19 +105,18 @@ def baseline(
     ``baseline("pca", "corpus.txt", dimensions=52)``. Those from counts keep and find them as ``train`` does, and count
     within ``memory`` bytes.
     """
-    report = report or Reporter()
     method = _method(name, device, memory)
     own, counting, association = _split(name, method, settings)
-    executor = threads(workers)
     names = names_of(corpus)
-    with output(out, force) as folder:
+    with Job(out, force=force, workers=workers, memory=memory, report=report) as job:
         if method.from_counts:
-            counts, config = counts_of(names, counting, executor, folder, report, memory=memory)
-            result = _from_counts(name, counts, own, association, executor, report)
+            counted = counts_for(job, names, counting)
+            counts, config = counted.counts, counted.config
+            result = _from_counts(name, counts, own, association, job.threads, job.report)
             vocabulary = counts.vocabulary
         else:
-            sentences, config = read_sentences(names, counting, executor, folder, report)
-            result = _from_sentences(name, sentences, own, executor, device, folder, report)
+            sentences, config = read_sentences(job, names, counting)
+            result = _from_sentences(name, sentences, own, job.threads, device, job.folder, job.report)
             vocabulary = sentences.vocabulary
         config = {
             **config, **(asdict(association) if method.associates else {}), **asdict(own), **result.facts,
@@ -127,10 +125,7 @@ def baseline(
         forest = Forest.flat(result.matrix.shape[1])
         codes = as_codes(result.matrix)
         run = Run(vocabulary.words, vocabulary.counts, codes, result.dictionary, forest, config, result.history)
-        if folder:
-            replace(folder, force)
-            store.save_run(folder, run)
-            report.say(f"wrote {folder}: {len(run.words)} words, {len(forest)} dimensions")
+        job.save_run(run)
     return run
 
 

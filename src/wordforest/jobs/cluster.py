@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,39 +20,14 @@ from wordforest.coder.shards import equal_ranges
 from wordforest.counts.association import log_margins, margins, pmi_rows
 from wordforest.counts.joining import move_columns
 from wordforest.errors import InputError
-from wordforest.jobs.count import threads
 from wordforest.jobs.job import unit_rows
-from wordforest.jobs.reuse import without_facts
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
-from wordforest.runtime.threads import Threads
 from wordforest.settings import AssociationSettings, TrainSettings
 from wordforest.store.tensors import map_csr, write_csr_parts
-from wordforest.store.vocab import read_vocab
-from wordforest.text import Vocabulary
 
 _CODES = "codes.bin"  # in a checkpoint: the last codes, (V, M), as workers write them
 _VALUES = 1 << 17  # codes that are turned into sparse ones at a time
-
-
-@contextmanager
-def workers_of(cluster: str | Cluster | None, workers: int | None, report: Reporter) -> Iterator[Threads | Cluster]:
-    """Yield who does the work: threads, or a cluster, which is left again if its address was given.
-
-    On a cluster ``workers`` is the number of threads of every process there, one if left out.
-    """
-    if cluster is None:
-        yield threads(workers)
-        return
-    if isinstance(cluster, Cluster):
-        yield cluster
-        return
-    with Cluster.connect(cluster, threads=threads(workers or 1).n_workers) as connected:
-        connected.wait(report.say)
-        report.say(f"cluster of {connected.n_workers} workers; dashboard: {connected.dashboard}")
-        for warning in connected.differences():
-            report.say(f"warning: {warning}")
-        yield connected
 
 
 def refuse_on_cluster(settings: TrainSettings) -> None:
@@ -207,15 +181,6 @@ def codes_in_file(path: Path, A: NDArray[Any], *, unit: bool = False) -> sparse.
 
     write_csr_parts(path, (len(A), A.shape[1]), indptr, np.dtype(np.float32), parts())
     return map_csr(path)
-
-
-def counted(folder: Path) -> tuple[Vocabulary, dict[str, Any]]:
-    """Return the words of a counts folder and its settings; the pairs are for the workers to look at."""
-    vocabulary = Vocabulary(*read_vocab(folder / "vocab.tsv"))
-    rows = map_csr(folder / "counts.safetensors").shape[0]
-    if rows != len(vocabulary):
-        raise InputError(f"{folder}: {len(vocabulary)} words, but {rows} rows of window counts. Count again.")
-    return vocabulary, without_facts(store.read_json(folder / "config.json"))
 
 
 def _margins_of(

@@ -9,35 +9,24 @@ For the second pass the text is read again, unless it is small beside the memory
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest import store
 from wordforest.coder.shards import equal_ranges
-from wordforest.counts import Counts
 from wordforest.counts.thinning import keep_probability, kept
 from wordforest.counts.windows import Rows, Scratch, WindowRules, add_rows, count_rows, find_positions, row_blocks
 from wordforest.errors import InputError
-from wordforest.jobs.checkpoint import check_complete
-from wordforest.jobs.cluster import workers_of
-from wordforest.jobs.count import count_config, load_counts, reading
-from wordforest.jobs.job import output, replace
-from wordforest.jobs.reuse import check_counted_so, counted_elsewhere, given_counts
 from wordforest.runtime.cluster import Cluster, Sized
-from wordforest.runtime.progress import Reporter
 from wordforest.settings import CountSettings
-from wordforest.store.counts import save_count_parts
 from wordforest.text import RARE, TextRules, Vocabulary, choose_words
-from wordforest.text.reader import find_sources, total_bytes
+from wordforest.text.reader import total_bytes
 from wordforest.text.spans import Span, SpanTokens, cut_spans, read_span
 
 _SLICE = 1 << 22  # pairs that travel at a time: Dask cuts what is above 64 MiB, and copies it
@@ -70,6 +59,8 @@ class Plan:
 class ClusterTally:
     """Window counts in the memory of workers, by groups of rows."""
 
+    vocabulary: Vocabulary
+    fingerprint: str
     cluster: Cluster
     shape: tuple[int, int]
     indptr: NDArray[np.int64]
@@ -89,62 +80,21 @@ class ClusterTally:
             yield self.cluster.get(slices.popleft())
 
 
-def count_corpus_on_cluster(
-    names: list[str], settings: CountSettings, cluster: str | Cluster, out: Path,
-    *, force: bool, resume: bool, workers: int | None, report: Reporter,
-) -> Counts:  # fmt: skip
-    """Count a corpus into a folder, as ``count_corpus`` says; the counts that are returned are left in their file.
-
-    Workers that die cost no more than their share; a scheduler that dies costs all, so ``resume`` begins again.
-    """
-    if resume and store.is_counts_folder(out) and not store.has_checkpoint(out):
-        counts, config = load_counts(out, mapped=True)
-        check_complete(out, json.loads(json.dumps({"corpus": names, **asdict(settings)})), config)
-        report.say(f"{out} is complete already")
-        return counts
-    with workers_of(cluster, workers, report) as executor, output(out, force or resume) as folder:
-        assert folder  # noqa: S101 out was given
-        assert isinstance(executor, Cluster)  # noqa: S101 and so was the cluster
-        replace(folder, force or resume)
-        count_on_cluster(names, settings, executor, folder, report)
-        store.remove_checkpoint(folder)  # which one machine may have left
-        counts = load_counts(folder, mapped=True)[0]
-        report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
-    return counts
-
-
-def count_on_cluster(
-    names: list[str], settings: CountSettings, cluster: Cluster, folder: Path, report: Reporter,
-    facts: dict[str, Any] | None = None,
-) -> None:  # fmt: skip
-    """Count a corpus into a folder as ``count_corpus`` does; ``facts`` of the text are written beside the settings."""
-    sources = find_sources(names)
-    spans = cut_spans(sources)
-    on_progress = reading(total_bytes(sources), report)
-    texts = _texts(spans, settings.rules, cluster, total_bytes(sources))
+def tally_on_cluster(
+    sources: list[str], settings: CountSettings, cluster: Cluster, on_progress: Progress
+) -> ClusterTally:
+    """Count a corpus on a cluster; ``on_progress`` hears what ``tally_corpus`` would say."""
+    texts = _texts(cut_spans(sources), settings.rules, cluster, total_bytes(sources))
     words, starts, fingerprint = _find_words(texts, cluster, on_progress)
     vocabulary, _ = choose_words(words.words, words.counts, settings.words)
     n_tokens = int(words.counts.sum())
     del words
     on_progress("count", 0, n_tokens)
-    tally = _count_pairs(texts, starts, vocabulary, settings, cluster, partial(on_progress, "count"), n_tokens)
-    del texts
-    config = count_config(names, settings, fingerprint) | (facts or {})
-    save_count_parts(folder, vocabulary.words, vocabulary.counts, tally, config)
+    tally = _count_pairs(
+        texts, starts, vocabulary, fingerprint, settings, cluster, partial(on_progress, "count"), n_tokens
+    )
     on_progress("count", n_tokens, n_tokens)
-
-
-def counts_for_run(
-    names: list[str], settings: CountSettings, cluster: Cluster, folder: Path, report: Reporter, *, resume: bool
-) -> Path:
-    """Return the folder of the counts that a run into ``folder`` learns from: one given, else counted inside it."""
-    if source := given_counts(names, folder):
-        check_counted_so(source, settings, store.read_json(source / "config.json"))
-        return source
-    return counted_elsewhere(
-        names, settings, folder, report,
-        lambda place, facts: count_on_cluster(names, settings, cluster, place, report, facts), resume=resume,
-    )  # fmt: skip
+    return tally
 
 
 def _texts(spans: list[Span], rules: TextRules, cluster: Cluster, size: int | None) -> list[Any]:
@@ -173,8 +123,8 @@ def _find_words(texts: list[Any], cluster: Cluster, on_progress: Progress) -> tu
 
 
 def _count_pairs(
-    texts: list[Any], starts: list[int], vocabulary: Vocabulary, settings: CountSettings, cluster: Cluster,
-    on_tokens: Callable[[int, int], None], n_tokens: int,
+    texts: list[Any], starts: list[int], vocabulary: Vocabulary, fingerprint: str,
+    settings: CountSettings, cluster: Cluster, on_tokens: Callable[[int, int], None], n_tokens: int,
 ) -> ClusterTally:  # fmt: skip
     """Have pairs counted by groups of rows: each at once where every worker has room for all ids, else span by span."""
     windows = settings.windows
@@ -194,7 +144,8 @@ def _count_pairs(
         shapes[g] = found
     indptr = np.concatenate(([0], np.cumsum(np.concatenate([sizes for sizes, _ in shapes]), dtype=np.int64)))
     rows = list(pairwise(np.cumsum([0, *(len(sizes) for sizes, _ in shapes)]).tolist()))
-    return ClusterTally(cluster, (V, C), indptr, np.dtype(f"i{max(width for _, width in shapes)}"), groups, rows)
+    dtype = np.dtype(f"i{max(width for _, width in shapes)}")
+    return ClusterTally(vocabulary, fingerprint, cluster, (V, C), indptr, dtype, groups, rows)
 
 
 def _count_at_once(

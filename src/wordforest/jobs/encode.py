@@ -21,9 +21,8 @@ from wordforest.counts import Counts
 from wordforest.counts.joining import move_columns
 from wordforest.errors import InputError
 from wordforest.jobs import cluster as clustered
-from wordforest.jobs.cluster import counted, workers_of
-from wordforest.jobs.count import associate, load_counts, versions
-from wordforest.jobs.job import as_codes, output, replace
+from wordforest.jobs.count import associate, load_counts
+from wordforest.jobs.job import Job, as_codes, versions
 from wordforest.jobs.weighted import pair_weights
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
@@ -64,32 +63,29 @@ def encode_counts(
     counts alone. What comes back has no dictionary: its rows would not be named by its words. ``cluster`` is the
     address of a Dask scheduler, ``local:N``, or a ``Cluster``, whose workers see ``counts`` and ``out``.
     """
-    report = report or Reporter()
     learned = store.load_run(Path(run))
     penalty = _penalty(Path(run), learned)
     if cluster is not None:
         _refuse_on_cluster(Path(run), learned, out)
-    with workers_of(cluster, workers, report) as executor, output(out, force) as folder:
+    with Job(out, force=force, workers=workers, cluster=cluster, report=report) as job:
         for source in (run, counts):
-            if folder and folder.resolve() == Path(source).resolve():
-                raise InputError(f"{folder}: what is read would be replaced. Choose another --out.")
-        with store.workplace(folder) if folder and cluster is not None else nullcontext(Path()) as place:
-            if isinstance(executor, Cluster):
-                found = _on_cluster(Path(run), Path(counts), learned, penalty, executor, place, report)
+            if job.folder and job.folder.resolve() == Path(source).resolve():
+                raise InputError(f"{job.folder}: what is read would be replaced. Choose another --out.")
+        with store.workplace(job.folder) if job.folder and cluster is not None else nullcontext(Path()) as place:
+            if isinstance(job.executor, Cluster):
+                found = _on_cluster(Path(run), Path(counts), learned, penalty, job.executor, place, job.report)
             else:
-                found = _here(Path(run), Path(counts), learned, penalty, executor, report)
+                found = _here(Path(run), Path(counts), learned, penalty, job.executor, job.report)
             V = len(found.vocabulary)
-            report(Event("encode", V, V, "words"))
+            job.report(Event("encode", V, V, "words"))
             encoded = _as_run(str(run), learned, found)
-            if folder:
-                replace(folder, force)
-                store.save_run(folder, encoded, found.file)
-                report.say(f"wrote {folder}: {V} words, {len(learned.forest)} dimensions")
+            job.save_run(encoded, found.file)
     return encoded
 
 
 def _here(run: Path, counts: Path, learned: Run, penalty: Penalty, executor: Threads, report: Reporter) -> _Encoded:
-    new, config = load_counts(counts)
+    loaded = load_counts(counts)
+    new, config = loaded.counts, loaded.config
     _check_alike(counts, config, learned.config)
     matched, lost = match_contexts(new, learned)
     _tell_lost(run, lost, report)
@@ -103,9 +99,10 @@ def _here(run: Path, counts: Path, learned: Run, penalty: Penalty, executor: Thr
 def _on_cluster(
     run: Path, counts: Path, learned: Run, penalty: Penalty, cluster: Cluster, place: Path, report: Reporter
 ) -> _Encoded:
-    vocabulary, config = counted(counts)
+    loaded = load_counts(counts, 0, checked=False)
+    vocabulary, config = loaded.counts.vocabulary, loaded.config
     _check_alike(counts, config, learned.config)
-    columns, lost = _columns(vocabulary, learned, map_csr(counts / "counts.safetensors").shape[1])
+    columns, lost = _columns(vocabulary, learned, loaded.counts.matrix.shape[1])
     _tell_lost(run, lost, report)
     assert learned.dictionary is not None  # noqa: S101 or there would be no penalty
     D = learned.dictionary.astype(str(learned.config.get("dtype", "float32")))

@@ -8,7 +8,7 @@ counts in all the text: a word that crosses the least count later has all its pa
 from __future__ import annotations
 
 import hashlib
-import json
+from contextlib import closing
 from dataclasses import asdict
 from dataclasses import replace as changed
 from pathlib import Path
@@ -20,26 +20,23 @@ from wordforest import store
 from wordforest.counts import Counts, Tally
 from wordforest.counts.joining import Part, joined
 from wordforest.errors import InputError
-from wordforest.jobs.checkpoint import begin_or_go_on, check_complete
 from wordforest.jobs.count import (
     Corpus,
+    Counted,
     check_readable_again,
     count_config,
     count_into,
-    is_large,
     load_counts,
     names_of,
-    threads,
 )
-from wordforest.jobs.job import output, replace
+from wordforest.jobs.job import Job
 from wordforest.options import check_known
-from wordforest.runtime.progress import Report, Reporter
+from wordforest.runtime.progress import Reporter
 from wordforest.runtime.scratch import Place
 from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings
 from wordforest.store.counts import save_count_parts
 from wordforest.store.names import ALL_WORDS
-from wordforest.store.tensors import map_csr
 from wordforest.text import Vocabulary, choose_words
 
 _SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", "numbers")
@@ -63,45 +60,33 @@ def count_extendable(
     The result, mapped from its file, is what counting all the text at once would give. ``memory`` and ``resume`` are
     those of ``count_corpus``.
     """
-    report = report or Reporter()
     check_known(settings, [*CountSettings.__dataclass_fields__])
     asked = CountSettings(**settings)
     if asked.subsample:
         raise InputError("subsample depends on all the text, so none can be added later. Leave one of the two out.")
-    names, executor = names_of(corpus), threads(workers)
-    if resume and store.is_counts_folder(Path(out)) and not store.has_checkpoint(Path(out)):
-        return _complete(Path(out), names, asked, adding=add is not None, report=report)
-    check_readable_again(names, resume)
-    old = None if add is None else _before(Path(add), asked, memory)
-    with output(out, force or resume) as folder:
-        assert folder  # noqa: S101 out was given
-        if add is not None and folder.resolve() == Path(add).resolve():
-            raise InputError(f"{folder}: the counts to add to would be replaced. Choose another --out.")
-        begun = {"corpus": names, "add": None if add is None else str(add), **asdict(asked)}
-        begin_or_go_on(folder, json.loads(json.dumps(begun)), resume=resume)
-        new = _count_all(names, asked, executor, folder, memory, resume, report)
-        place = Place(store.checkpoint_folder(folder), memory)
-        whole, config = _joined([part for part in (old, new) if part], asked, place, executor)
+    names = names_of(corpus)
+    with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
+        old = None if add is None else _before(Path(add), asked, job.memory)
+        corpora = [*(old.config["corpus"] if old else []), *names]
+        if not job.is_complete(store.is_counts_folder, {"corpus": corpora, **asdict(asked)}):
+            check_readable_again(names, resume)
+            if add is not None and Path(out).resolve() == Path(add).resolve():
+                raise InputError(f"{out}: the counts to add to would be replaced. Choose another --out.")
+            job.begin({"corpus": names, "add": None if add is None else str(add), **asdict(asked)})
+            _extend(job, Path(out), names, asked, old)
+        return load_counts(Path(out), 0, checked=False).counts
+
+
+def _extend(job: Job, folder: Path, names: list[str], asked: CountSettings, old: Counted | None) -> None:
+    """Count new text, add up, and write counts of all words and, pooled, of the vocabulary."""
+    new = _count_all(job, folder, names, asked)
+    with closing(Place(store.checkpoint_folder(folder), job.memory)) as place:
+        whole, config = _joined([part for part in (old, new) if part], asked, place, job.threads)
         all_words = store.checkpoint_folder(folder) / ALL_WORDS
         _save(all_words, whole, config)
-        counts = pooled(load_counts(all_words, mapped=True)[0], asked, place, executor)
-        replace(folder, force or resume)
+        counts = pooled(load_counts(all_words, 0, checked=False).counts, asked, place, job.threads)
         _save(folder, counts, count_config(config["corpus"], asked, str(config["fingerprint"])), all_words)
-        place.close()
-        store.remove_checkpoint(folder)
-        report.say(f"wrote {folder}: {len(counts.vocabulary)} words, {int(counts.indptr[-1])} pairs")
-    return Counts(map_csr(folder / "counts.safetensors"), counts.vocabulary, counts.fingerprint)
-
-
-def _complete(folder: Path, names: list[str], asked: CountSettings, *, adding: bool, report: Reporter) -> Counts:
-    """Return the counts of a folder that is complete, after checking that they are those asked for."""
-    counts, config = load_counts(folder, mapped=True)
-    if adding:
-        config["corpus"] = config["corpus"][-len(names) :]
-    check_complete(folder, json.loads(json.dumps({"corpus": names, **asdict(asked)})), config)
-    store.remove_checkpoint(folder)
-    report.say(f"{folder} is complete already")
-    return counts
+    job.end(f"{len(counts.vocabulary)} words, {int(counts.indptr[-1])} pairs")
 
 
 def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threads) -> Tally:
@@ -115,56 +100,53 @@ def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threa
     return joined([part], vocabulary, whole.fingerprint, (n_columns, 2 * settings.window), place, executor)
 
 
-def _before(folder: Path, asked: CountSettings, memory: int | None) -> tuple[Counts, dict[str, Any]]:
+def _before(folder: Path, asked: CountSettings, memory: int) -> Counted:
     if not store.is_counts_folder(folder / ALL_WORDS):
         raise InputError(
             f"{folder}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
             "which other counts do not have. Count all the text again, with --extendable."
         )
-    counts, config = load_counts(folder / ALL_WORDS, mapped=is_large(folder / ALL_WORDS, memory))
+    found = load_counts(folder / ALL_WORDS, memory // 2)
     for name in _SHAPING:
-        if config.get(name) != getattr(asked, name):
+        if found.config.get(name) != getattr(asked, name):
             raise InputError(
-                f"{name} = {getattr(asked, name)}, but {folder} was counted with {name} = {config.get(name)}. "
+                f"{name} = {getattr(asked, name)}, but {folder} was counted with {name} = {found.config.get(name)}. "
                 "Use the same settings to add to it."
             )
-    return counts, config
+    return found
 
 
-def _count_all(
-    names: list[str], asked: CountSettings, executor: Threads, folder: Path, memory: int | None, resume: bool,
-    report: Report,
-) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
+def _count_all(job: Job, folder: Path, names: list[str], asked: CountSettings) -> Counted:
     """Count all words of the new text inside the checkpoint, unless an earlier try has done so."""
     everything = changed(asked, min_count=1, max_vocab=None, keep_words=(), max_contexts=None)
     place = store.checkpoint_folder(folder) / _NEW
     if not store.is_counts_folder(place) or store.has_checkpoint(place):
-        with output(place, force=True):
-            count_into(place, names, everything, executor, report, memory=memory, force=True, resume=resume)
-    return load_counts(place, mapped=True)
+        with job.inside(place) as part:
+            count_into(part, names, everything)
+    return load_counts(place, 0, checked=False)
 
 
 def _joined(
-    parts: list[tuple[Counts, dict[str, Any]]], asked: CountSettings, place: Place, executor: Threads
+    parts: list[Counted], asked: CountSettings, place: Place, executor: Threads
 ) -> tuple[Tally, dict[str, Any]]:
     """Add up counts of all words of several corpora."""
     totals: dict[str, int] = {}
-    for counts, _ in parts:
+    for counts in (part.counts for part in parts):
         for word, n in zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True):
             totals[word] = totals.get(word, 0) + n
     words = sorted(totals, key=lambda word: (-totals[word], word))
     vocabulary, sides = Vocabulary(words, [totals[word] for word in words]), 2 if asked.mark_sides else 1
-    prints = [counts.fingerprint for counts, _ in parts]
+    prints = [part.counts.fingerprint for part in parts]
     fingerprint = prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
     moved = []
-    for counts, _ in parts:
+    for counts in (part.counts for part in parts):
         rows = np.array([vocabulary.index[word] for word in counts.vocabulary.words], dtype=np.int32)
         columns = np.concatenate([rows + side * len(words) for side in range(sides)]).astype(np.int32)
         moved.append(Part(counts.matrix, rows, columns))
     size = (sides * len(words), 2 * asked.window)
     whole = joined(moved, vocabulary, fingerprint, size, place, executor)
-    corpora = [name for _, config in parts for name in config["corpus"]]
-    return whole, {**parts[-1][1], "corpus": corpora, "fingerprint": fingerprint}
+    corpora = [name for part in parts for name in part.config["corpus"]]
+    return whole, {**parts[-1].config, "corpus": corpora, "fingerprint": fingerprint}
 
 
 def _save(folder: Path, tally: Tally, config: dict[str, Any], all_words: Path | None = None) -> None:

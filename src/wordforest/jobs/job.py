@@ -1,11 +1,27 @@
-"""What jobs have in common: a folder to write to, left as it was if nothing comes of the job, codes, progress."""
+"""One job: a folder to write to, a checkpoint to resume from, who does the work, and progress.
+
+All commands that write results begin and end by the same lines::
+
+    with Job(out, force=force, resume=resume, workers=workers, report=report) as job:
+        job.begin(settings)
+        ...
+        job.save_run(run)
+
+What the folder holds stays until there is something to replace it. If nothing comes of the job, folders made for it go
+away again; if there is a checkpoint, the error gets a note how to resume.
+"""
 
 from __future__ import annotations
 
+import json
+import platform
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
+from importlib.metadata import version
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -14,53 +30,161 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.coder.online import Step
-from wordforest.errors import InputError
+from wordforest.errors import FullDiskError, InputError
+from wordforest.jobs.checkpoint import Checkpoint
+from wordforest.options import OPTIONS
+from wordforest.runtime.cluster import Cluster
+from wordforest.runtime.memory import three_quarters
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.threads import Threads
 
 
-@contextmanager
-def output(out: str | Path | None, force: bool, *, fresh: bool = False) -> Iterator[Path | None]:
-    """Yield a folder that may be written to. What it holds stays until there is something to replace it.
+class Job:
+    """A context for one job; without ``out`` nothing is written.
 
-    Folders made here go away again if nothing comes of them. A checkpoint that is ``fresh``, begun by this job, goes
-    with bad input, which no second try would make good.
+    ``cluster`` is the address of a Dask scheduler, ``local:N``, or a ``Cluster``; ``workers`` is then the number of
+    threads of every process there. ``memory`` is a ceiling in bytes, three quarters of the machine's if left out.
     """
-    if out is None:
-        yield None
-        return
-    folder = Path(out)
-    store.check_free(folder, force=True)
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    with store.locked(folder):
-        store.check_free(folder, force=force)
-        try:
-            tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
-            yield folder
-        except BaseException as error:
-            if fresh and isinstance(error, InputError):
-                store.remove_checkpoint(folder)
-            _leave(folder, made, error)
-            raise
+
+    folder: Path | None = None  # inside the context, what may be written to
+
+    def __init__(
+        self,
+        out: str | Path | None,
+        *,
+        force: bool = False,
+        resume: bool = False,
+        workers: int | None = None,
+        cluster: str | Cluster | None = None,
+        memory: int | None = None,
+        report: Reporter | None = None,
+    ) -> None:
+        OPTIONS["workers"].check(workers)
+        self._out = None if out is None else Path(out)
+        self._force, self.resume = force or resume, resume
+        self._cluster, self._threads = cluster, Threads(workers if cluster is None else workers or 1)
+        self._executor: Threads | Cluster | None = None
+        self.memory = memory or three_quarters()
+        self.report = report or Reporter()
+        self.checkpoint = Checkpoint(self._out)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Job:
+        if self._out is not None:
+            self._stack.enter_context(self._writing(self._out))
+            self.folder = self._out
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def inside(self, folder: Path) -> Job:
+        """Return a job for a part of this one's work, which has a folder and a checkpoint of its own."""
+        part = copy(self)
+        part._executor, part._stack = self.executor, ExitStack()
+        part._out, part._force, part.checkpoint = folder, True, Checkpoint(folder)
+        return part
+
+    @property
+    def executor(self) -> Threads | Cluster:
+        """Who does the work; a cluster given by its address is connected to at first use, and left with the job."""
+        if self._executor is None:
+            self._executor = self._threads if self._cluster is None else self._connected(self._cluster)
+        return self._executor
+
+    @property
+    def threads(self) -> Threads:
+        """The threads of this process."""
+        return self._threads
+
+    def begin(self, settings: dict[str, Any], *, resumable: bool = True) -> None:
+        """Begin the checkpoint, or resume the one in the folder, whose settings must be the same."""
+        self.checkpoint.begin(_plain(settings), resume=self.resume and resumable)
+
+    def is_complete(
+        self, is_result: Callable[[Path], bool], settings: dict[str, Any], found: tuple[str | None, ...] = ()
+    ) -> bool:
+        """Return whether a job to resume has nothing left to do; a result with other settings is an error.
+
+        Values ``found`` stand for what the job was to find.
+        """
+        folder = self.folder
+        if not (self.resume and folder and is_result(folder)) or store.has_checkpoint(folder):
+            return False
+        config = store.read_json(folder / "config.json")
+        for name, value in _plain(settings).items():
+            if value not in found and config.get(name, value) != value:
+                raise InputError(
+                    f"{folder} is complete, but with {name} = {config[name]}, and now it is {value}. "
+                    "Use the same settings, --force to begin again, or another --out."
+                )
+        self.checkpoint.remove()
+        self.report.say(f"{folder} is complete already")
+        return True
+
+    def save_run(self, run: store.Run, codes: Path | None = None) -> None:
+        """Write a run in place of what the folder holds; ``codes`` is a file that has its codes already."""
+        if self.folder:
+            store.save_run(self.folder, run, codes)
+            self.end(f"{len(run.words)} words, {len(run.forest)} dimensions")
+
+    def end(self, what: str) -> None:
+        """Remove the checkpoint and report what was written."""
+        self.checkpoint.remove()
+        self.report.say(f"wrote {self.folder}: {what}")
+
+    @contextmanager
+    def _writing(self, folder: Path) -> Iterator[None]:
+        """Lock a folder, after checking that it may be written to."""
+        store.check_free(folder, force=True)
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        with store.locked(folder):
+            store.check_free(folder, force=self._force)
+            try:
+                tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
+                store.remove_leftovers(folder)
+                yield
+            except BaseException as error:
+                self._leave(folder, made, error)
+                raise
+
+    def _leave(self, folder: Path, made: list[Path], error: BaseException) -> None:
+        """Leave the folder as it was, but for what can be resumed. Bad input cannot, if it is not a full disk."""
+        is_bad = isinstance(error, InputError) and not isinstance(error, FullDiskError)
+        self.checkpoint.settle(is_bad)
+        if store.has_checkpoint(folder):
+            if not isinstance(error, InputError):
+                note = f"Resume it with the same command and --resume: {folder} keeps what was done."
+                error.__notes__ = [note]  # of the outermost folder, where one job works inside another
+            return
+        with suppress(OSError):  # not empty
+            for path in made:
+                path.rmdir()
+
+    def _connected(self, where: str | Cluster) -> Cluster:
+        if isinstance(where, Cluster):
+            return where
+        cluster = self._stack.enter_context(Cluster.connect(where, threads=self._threads.n_workers))
+        cluster.wait(self.report.say)
+        self.report.say(f"cluster of {cluster.n_workers} workers; dashboard: {cluster.dashboard}")
+        for warning in cluster.differences():
+            self.report.say(f"warning: {warning}")
+        return cluster
 
 
-def _leave(folder: Path, made: list[Path], error: BaseException) -> None:
-    """Leave a folder as it was, but for what a next try can go on with, which is told."""
-    store.drop_empty_checkpoint(folder)
-    if store.has_checkpoint(folder):
-        if not isinstance(error, InputError):
-            note = f"Go on where it stopped with the same command and --resume: {folder} keeps what was done."
-            error.__notes__ = [note]  # of the outermost folder, where one job works inside another
-        return
-    with suppress(OSError):  # not empty
-        for path in made:
-            path.rmdir()
+def versions(*more: str) -> dict[str, str]:
+    """Return the versions that a result depends on; ``more`` names packages beyond the usual ones."""
+    packages = ("wordforest", "numpy", "scipy", "numba", *more)
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
-def replace(folder: Path, force: bool) -> None:
-    """Make room for new results, which take the place of old ones in one go: what was left half made goes away."""
-    if force:
-        store.remove_leftovers(folder)
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as they are read back from JSON, which has lists for tuples."""
+    plain: dict[str, Any] = json.loads(json.dumps(settings))
+    return plain
 
 
 def as_codes(A: NDArray[Any], *, unit: bool = False) -> sparse.csr_array:

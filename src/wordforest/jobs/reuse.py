@@ -2,25 +2,23 @@
 
 They are found by what they are made of: the SHA-256 of the files, every setting of counting, and the versions that say
 what a word is. So text that has changed, or other settings, never meet old counts. Text for a cluster is not read here:
-sizes and times of its files stand for it, and only a run that is gone on with takes such counts.
+sizes and times of its files stand for it, and only a run that is resumed takes such counts.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from wordforest import store
-from wordforest.counts import Counts
 from wordforest.errors import InputError
-from wordforest.jobs.count import count_into, count_names, is_large, load_counts, taken, versions
-from wordforest.jobs.job import output
-from wordforest.runtime.progress import Reporter
-from wordforest.runtime.threads import Threads
+from wordforest.jobs.count import Counted, count_in_memory, count_into, kept, load_counts
+from wordforest.jobs.job import Job, versions
+from wordforest.runtime.cluster import Cluster
 from wordforest.settings import CountSettings
 from wordforest.text.reader import content_hash, find_sources
 
@@ -29,88 +27,50 @@ _CONTENT = "content"  # of the files counted, in the config of counts that a run
 _STAMPS = "stamps"  # size and time of the files, where a cluster has read them
 
 
-def counts_of(
-    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Reporter,
-    *, memory: int | None = None, resume: bool = False, mapped: bool = False,
-) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
-    """Return counts and their settings: of one counts folder, else of text, which is counted once.
+def counts_for(job: Job, names: list[str], settings: CountSettings, *, mapped: bool = False) -> Counted:
+    """Return the counts that a job learns from: those of one counts folder, else of text, which is counted once.
 
-    Text is counted into ``counts`` inside the folder of a run, unless this folder or one beside it has its counts
-    already. ``mapped`` leaves them in their file, where large ones stay anyway. Without a folder they are counted in
-    memory.
+    Text is counted into ``counts`` inside the folder of the job, unless this folder or one beside it has its counts
+    already; without a folder it is counted in memory. ``mapped`` leaves counts in their file, where large ones, and
+    those for a cluster, stay anyway.
     """
-    if source := given_counts(names, folder):
-        counts, config = load_counts(source, mapped=mapped or is_large(source, memory))
-        check_counted_so(source, settings, config)
-    elif folder is None:
-        counts, config = count_names(names, settings, executor, folder, report, memory=memory)
-    else:
-        counts, config = _counted_once(names, settings, executor, folder, report, memory, resume, mapped)
-        config["corpus"] = names
-    return counts, without_facts(config)
-
-
-def given_counts(names: list[str], folder: Path | None) -> Path | None:
-    """Return the counts folder that a corpus is, if it is one; the folder to write to must be another."""
+    most, on_cluster = 0 if mapped else kept(job), isinstance(job.executor, Cluster)
     source = Path(names[0]) if len(names) == 1 else None
-    if not source or not store.is_counts_folder(source):
-        return None
-    if folder and folder.resolve() == source.resolve():
-        raise InputError(f"{folder}: the counts to read would be replaced. Choose another --out.")
-    return source
+    if source and store.is_counts_folder(source):
+        if job.folder and job.folder.resolve() == source.resolve():
+            raise InputError(f"{job.folder}: the counts to read would be replaced. Choose another --out.")
+        found = load_counts(source, most, checked=not on_cluster)
+        _check_counted_so(source, settings, found.config)
+    elif job.folder is None:
+        found = count_in_memory(job, names, settings)
+    else:
+        found = load_counts(_counted(job, names, settings, job.folder / store.COUNTS), most, checked=not on_cluster)
+        found = replace(found, config={**found.config, "corpus": names})
+    config = {name: value for name, value in found.config.items() if name not in (_CONTENT, _STAMPS)}
+    return replace(found, config=config)
 
 
-def without_facts(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of counts without what is known of their text."""
-    return {name: value for name, value in config.items() if name not in (_CONTENT, _STAMPS)}
-
-
-def counted_elsewhere(
-    names: list[str], settings: CountSettings, folder: Path, report: Reporter,
-    count: Callable[[Path, dict[str, Any]], object], *, resume: bool,
-) -> Path:  # fmt: skip
-    """Return the folder of counts inside that of a run, filled by ``count`` unless a run that goes on has it already.
-
-    ``count`` is given the folder, and facts of the text to write beside the settings.
-    """
-    own = folder / store.COUNTS
-    facts = _facts(find_sources(names), own, read_here=False, resume=resume)
-    if found := next(_same(own, _made_of(names, settings, facts), trusted=resume), None):
-        report.say(f"{found}: counts of this text and these settings, so it is not counted again")
+def _counted(job: Job, names: list[str], settings: CountSettings, own: Path) -> Path:
+    """Return the folder that has the counts of text: one that had them before, else ``own``, counted into now."""
+    sources = find_sources(names)
+    before = _stamps(sources)
+    facts = _facts(job, sources, own)
+    if found := next(_same(own, _made_of(names, settings, facts), is_trusted=job.resume), None):
+        job.report.say(f"{found}: counts of this text and these settings, so it is not counted again")
         return found
-    _check_replaceable(own)
-    with output(own, force=True) as place:
-        assert place  # noqa: S101 it was given
-        count(place, facts)
+    if store.is_counts_folder(own) and _CONTENT not in store.read_json(own / "config.json"):
+        raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
+    with job.inside(own) as part:
+        count_into(part, names, settings, lambda: facts if _unchanged(sources, before) else {_CONTENT: None})
     return own
 
 
-def _counted_once(
-    names: list[str], settings: CountSettings, executor: Threads, folder: Path, report: Reporter,
-    memory: int | None, resume: bool, mapped: bool,
-) -> tuple[Counts, dict[str, Any]]:  # fmt: skip
-    sources = find_sources(names)
-    before = _stamps(sources)
-    own = folder / store.COUNTS
-    facts = _facts(sources, own, read_here=True, resume=resume)
-    if found := next(_same(own, _made_of(names, settings, facts), trusted=resume), None):
-        report.say(f"{found}: counts of this text and these settings, so it is not counted again")
-        return load_counts(found, mapped=mapped or is_large(found, memory))
-    _check_replaceable(own)
-    with output(own, force=True) as place:
-        assert place  # noqa: S101 it was given
-        counts, config = count_into(
-            place, names, settings, executor, report, memory=memory, force=True, resume=resume and "-" not in names,
-            facts=lambda: facts if _unchanged(sources, before) else {_CONTENT: None},
-        )  # fmt: skip
-    return (counts if mapped else taken(counts, memory)), config
-
-
-def _facts(sources: list[str], own: Path, *, read_here: bool, resume: bool) -> dict[str, Any]:
-    """Return what tells one text from another; a run that is gone on with asks for what its counts have."""
-    if resume and store.is_counts_folder(own):
-        read_here = _STAMPS not in store.read_json(own / "config.json")
-    return {_CONTENT: content_hash(sources)} if read_here else {_CONTENT: None, _STAMPS: _stamps(sources)}
+def _facts(job: Job, sources: list[str], own: Path) -> dict[str, Any]:
+    """Return what tells one text from another; a run that is resumed asks for what its counts have."""
+    is_read_here = not isinstance(job.executor, Cluster)
+    if job.resume and store.is_counts_folder(own):
+        is_read_here = _STAMPS not in store.read_json(own / "config.json")
+    return {_CONTENT: content_hash(sources)} if is_read_here else {_CONTENT: None, _STAMPS: _stamps(sources)}
 
 
 def _made_of(names: list[str], settings: CountSettings, facts: dict[str, Any]) -> dict[str, Any]:
@@ -119,16 +79,17 @@ def _made_of(names: list[str], settings: CountSettings, facts: dict[str, Any]) -
     return made_of
 
 
-def _same(own: Path, made_of: dict[str, Any], *, trusted: bool) -> Iterator[Path]:
+def _same(own: Path, made_of: dict[str, Any], *, is_trusted: bool) -> Iterator[Path]:
     """Yield folders of counts that are made of the same: a run's own, then those beside it.
 
-    Where the text cannot be looked at twice, only a run that is gone on with may trust its own.
+    Where the text cannot be looked at twice, only a run that is resumed may trust its own.
     """
     beside = own.parent.resolve().parent
-    others = [] if made_of[_CONTENT] is None else [beside / store.COUNTS, *sorted(beside.glob(f"*/{store.COUNTS}"))]
-    for place in [own, *others]:
-        if made_of[_CONTENT] is None and not trusted:
-            continue
+    if made_of[_CONTENT] is None:
+        places = [own] if is_trusted else []
+    else:
+        places = [own, beside / store.COUNTS, *sorted(beside.glob(f"*/{store.COUNTS}"))]
+    for place in places:
         if not store.is_counts_folder(place) or store.has_checkpoint(place):
             continue
         try:
@@ -138,12 +99,6 @@ def _same(own: Path, made_of: dict[str, Any], *, trusted: bool) -> Iterator[Path
         same_versions = all(config.get("versions", {}).get(name) == versions()[name] for name in _VERSIONS)
         if same_versions and all(name in config and config[name] == value for name, value in made_of.items()):
             yield place
-
-
-def _check_replaceable(own: Path) -> None:
-    """Refuse to replace counts that no run has made; others, of another text, say, stay until new ones are there."""
-    if store.is_counts_folder(own) and _CONTENT not in store.read_json(own / "config.json"):
-        raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
 
 
 def _stamps(sources: Iterable[str]) -> list[list[int] | None]:
@@ -161,7 +116,7 @@ def _unchanged(sources: list[str], before: list[list[int] | None]) -> bool:
     return now == before
 
 
-def check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
+def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, Any]) -> None:
     """Refuse a setting that counts made earlier cannot follow; a default asks for nothing."""
     for name, value in asdict(settings).items():
         default = CountSettings.__dataclass_fields__[name].default

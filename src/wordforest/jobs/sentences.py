@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from wordforest import store
 from wordforest.errors import InputError
-from wordforest.jobs.count import reading, versions
-from wordforest.runtime.progress import Event, Reporter
-from wordforest.runtime.threads import Threads
+from wordforest.jobs.count import reading
+from wordforest.jobs.job import Job, versions
+from wordforest.runtime.progress import Event
 from wordforest.settings import CountSettings
 from wordforest.text import Vocabulary, choose_words, read_tokens
 from wordforest.text.reader import find_sources, total_bytes
@@ -42,21 +42,23 @@ class Sentences:
         return int(self.vocabulary.counts.sum())
 
 
-def read_sentences(
-    names: list[str], settings: CountSettings, executor: Threads, folder: Path | None, report: Reporter
-) -> tuple[Sentences, dict[str, Any]]:
+def read_sentences(job: Job, names: list[str], settings: CountSettings) -> tuple[Sentences, dict[str, Any]]:
     """Return the text as rows of its vocabulary, and the settings it was read with."""
     if len(names) == 1 and store.is_counts_folder(Path(names[0])):
         raise InputError(f"{names[0]}: this baseline reads sentences, but counts have none. Give the text itself.")
     sources = find_sources(names)
-    tell = reading(total_bytes(sources), report)
+    tell = reading(total_bytes(sources), job.report)
     tokens = read_tokens(
-        sources, settings.rules, executor=executor, spool_folder=folder, on_progress=lambda *at: tell("read", *at)
+        sources,
+        settings.rules,
+        executor=job.executor,
+        spool_folder=job.folder,
+        on_progress=lambda *at: tell("read", *at),
     )
-    report(Event("read", tokens.n_tokens, tokens.n_tokens, "tokens"))
+    job.report(Event("read", tokens.n_tokens, tokens.n_tokens, "tokens"))
     vocabulary, rows = choose_words(tokens.words, tokens.counts, settings.words)
     lookup = np.append(rows, np.int32(-1))  # a sentence border, -1, finds the last
-    with tempfile.TemporaryFile(dir=folder) as spool:  # the ids mapped from it outlive the handle
+    with tempfile.TemporaryFile(dir=job.folder) as spool:  # the ids mapped from it outlive the handle
         for start in range(0, len(tokens.ids), _PIECE):
             spool.write(lookup[tokens.ids[start : start + _PIECE]].tobytes())
         spool.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -30,15 +29,13 @@ from wordforest.coder.weighted import WeightedState
 from wordforest.counts import Counts
 from wordforest.counts.association import Allocate
 from wordforest.errors import InputError
-from wordforest.jobs.checkpoint import Checkpoint, check_complete, history_row
-from wordforest.jobs.cluster import codes_in_file, counted, refuse_on_cluster, rows_on_cluster, workers_of
-from wordforest.jobs.count import Corpus, associate, names_of, threads, versions
-from wordforest.jobs.count_on_cluster import counts_for_run
-from wordforest.jobs.job import as_codes, learning, output, replace, starting
-from wordforest.jobs.reuse import counts_of, given_counts
+from wordforest.jobs.checkpoint import history_row
+from wordforest.jobs.cluster import codes_in_file, refuse_on_cluster, rows_on_cluster
+from wordforest.jobs.count import Corpus, associate, names_of
+from wordforest.jobs.job import Job, as_codes, learning, starting, versions
+from wordforest.jobs.reuse import counts_for
 from wordforest.jobs.weighted import learn_with_weights, pair_weights
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.memory import three_quarters
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.runtime.signals import step_by_step
 from wordforest.runtime.threads import Threads
@@ -68,80 +65,47 @@ def train(
     more than half of it, they lie in unnamed files in ``out``. ``cluster`` is the address of a Dask scheduler,
     ``local:N``, or a ``Cluster``; the result has the same bits.
     """
-    report = report or Reporter()
     count_settings, train_settings = split_settings(settings)
     if cluster is not None:
-        return _train_on_cluster(
-            names_of(corpus), count_settings, train_settings, cluster, out, force=force, resume=resume,
-            workers=workers, report=report,
-        )  # fmt: skip
+        refuse_on_cluster(train_settings)
+        if out is None:
+            raise InputError("learning on a cluster needs a folder that all workers see. Give --out, or out=.")
     kernels.check_device(train_settings.device)
     if train_settings.learner == "online":
         check_learning_fits(1, 1, len(train_settings.forest))  # before hours of counting
-    executor = threads(workers)
     names = names_of(corpus)
-    if resume and out is not None and (done := _complete(out, train_settings, report)):
-        return done
-    with output(out, force or resume, fresh=not resume) as folder:
-        begun = {"corpus": names, **asdict(count_settings), **asdict(train_settings)}
-        checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
+    with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
+        if job.folder and job.is_complete(store.is_run_folder, asdict(train_settings), (None, "auto")):
+            return store.load_run(job.folder)
+        job.begin({"corpus": names, **asdict(count_settings), **asdict(train_settings)})
+        if isinstance(job.executor, Cluster):
+            return _train_on_cluster(job, names, count_settings, train_settings, job.executor)
         by_entries = train_settings.learner == "entries"
-        allocate = store.arrays_in(folder, (memory or three_quarters()) // 2) if by_entries else np.empty
-        counts, count_config = counts_of(
-            names, count_settings, executor, folder, report, memory=memory, resume=resume, mapped=by_entries
-        )
+        allocate = store.arrays_in(job.folder, job.memory // 2) if by_entries else np.empty
+        counted = counts_for(job, names, count_settings, mapped=by_entries)
+        counts, count_config = counted.counts, counted.config
         vocabulary, X = counts.vocabulary, _association(counts, train_settings, allocate)
         weights = pair_weights(X, counts, str(train_settings.weights), count_config)
-        del counts  # X takes their place in memory
+        del counts, counted  # X takes their place in memory
         learn = _learner(train_settings, weights, vocabulary, allocate)
-        run = _learn(X, vocabulary, train_settings, count_config, partial(learn, executor=executor), report, checkpoint)
-        if folder:
-            replace(folder, force or resume)
-            store.save_run(folder, run)
-            checkpoint.remove()
-            report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
+        run = _learn(job, X, vocabulary, train_settings, count_config, partial(learn, executor=job.executor))
+        job.save_run(run)
     return run
 
 
 def _train_on_cluster(
-    names: list[str], count_settings: CountSettings, settings: TrainSettings, cluster: str | Cluster,
-    out: str | Path | None, *, force: bool, resume: bool, workers: int | None, report: Reporter,
-) -> Run:  # fmt: skip
+    job: Job, names: list[str], count_settings: CountSettings, settings: TrainSettings, cluster: Cluster
+) -> Run:
     """Learn as ``train`` does, with X in the memory of workers. Counts and codes are on storage that they all see."""
-    refuse_on_cluster(settings)
-    if out is None:
-        raise InputError("learning on a cluster needs a folder that all workers see. Give --out, or out=.")
-    check_learning_fits(1, 1, len(settings.forest))
-    if resume and (done := _complete(out, settings, report)):
-        return done
-    with workers_of(cluster, workers, report) as executor, output(out, force or resume, fresh=not resume) as folder:
-        assert folder  # noqa: S101 out was given
-        assert isinstance(executor, Cluster)  # noqa: S101 and so was the cluster
-        begun = {"corpus": names, **asdict(count_settings), **asdict(settings)}
-        checkpoint = Checkpoint(folder, json.loads(json.dumps(begun)), resume=resume)
-        source = counts_for_run(names, count_settings, executor, folder, report, resume=resume)
-        vocabulary, count_config = counted(source)
-        count_config |= {} if given_counts(names, folder) else {"corpus": names}
-        X = rows_on_cluster(source, settings, executor, folder, report)
-        learn = partial(_online, counts=vocabulary.counts, executor=executor)
-        codes = store.checkpoint_folder(folder) / "codes.safetensors"
-        run = _learn(X, vocabulary, settings, count_config, learn, report, checkpoint, partial(codes_in_file, codes))
-        replace(folder, force or resume)
-        store.save_run(folder, run, codes)
-        checkpoint.remove()
-        report.say(f"wrote {folder}: {len(run.words)} words, {len(run.forest)} dimensions")
-    return run
-
-
-def _complete(out: str | Path, settings: TrainSettings, report: Reporter) -> Run | None:
-    """Return the run of a folder, if nothing is left to do there."""
-    folder = Path(out)
-    if not store.is_run_folder(folder) or store.has_checkpoint(folder):
-        return None
-    run = store.load_run(folder)
-    check_complete(folder, json.loads(json.dumps(asdict(settings))), run.config, (None, "auto"))
-    store.remove_checkpoint(folder)
-    report.say(f"{out} is complete already")
+    counted = counts_for(job, names, count_settings)
+    assert job.folder  # noqa: S101 a cluster needs one
+    assert counted.folder  # noqa: S101 and so do its counts
+    vocabulary = counted.counts.vocabulary
+    X = rows_on_cluster(counted.folder, settings, cluster, job.folder, job.report)
+    learn = partial(_online, counts=vocabulary.counts, executor=cluster)
+    codes = store.checkpoint_folder(job.folder) / "codes.safetensors"
+    run = _learn(job, X, vocabulary, settings, counted.config, learn, partial(codes_in_file, codes))
+    job.save_run(run, codes)
     return run
 
 
@@ -162,34 +126,47 @@ def _learner(
     )
 
 
-def _state_of(settings: TrainSettings) -> type[State] | type[EntryState] | type[WeightedState]:
-    """Return the kind of state that the learner of the settings leaves."""
+_ARRAYS: dict[type, tuple[str, ...]] = {
+    State: ("D", "A", "AA", "XA", "losses"),
+    EntryState: ("D", "A", "eta", "word_squares", "context_squares"),
+    WeightedState: ("D", "A", "word_curvatures", "context_curvatures"),
+}
+
+
+def _begun(job: Job, settings: TrainSettings, text: str) -> tuple[Any, list[dict[str, Any]]]:
+    """Return the state that an earlier try has left, if any, and its history."""
+    found = job.checkpoint.load(text)
+    if found is None:
+        return None, []
+    parts: dict[str, Any] = dict(found[0])
+    steps = [Step(**{name: row[name] for name in Step.__dataclass_fields__}) for row in found[1]]
     if settings.learner == "entries":
-        return EntryState
-    return WeightedState if settings.is_weighted else State
+        return EntryState(**{**parts, "eta": float(parts["eta"][0])}, history=steps), found[1]
+    return (WeightedState if settings.is_weighted else State)(**parts, history=steps), found[1]
 
 
 def _learn(
+    job: Job,
     X: Any,
     vocabulary: Vocabulary,
     settings: TrainSettings,
     count_config: dict[str, Any],
     learn: Callable[..., tuple[Learned, Forest, dict[str, Any]]],
-    report: Reporter,
-    checkpoint: Checkpoint,
     as_sparse: Callable[..., sparse.csr_array] = as_codes,
 ) -> Run:
+    report = job.report
     report(Event("learn", 0, None, "words"))
     if isinstance(X, sparse.csr_array):
         X.data = X.data.astype(settings.dtype, copy=False)
-    begun, history = checkpoint.learning(_state_of(settings), str(count_config.get("fingerprint", "")))
+    begun, history = _begun(job, settings, str(count_config.get("fingerprint", "")))
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
 
     def on_step(step: Step, state: State | EntryState | WeightedState) -> None:
         history.append(history_row(step, time.monotonic() - started))
         report(learning(step, X.shape[0]))
         if not step.last:
-            checkpoint.keep_learning(state, history)
+            arrays = {name: getattr(state, name) for name in _ARRAYS[type(state)]}
+            job.checkpoint.save({n: np.atleast_1d(a) if n == "eta" else a for n, a in arrays.items()}, history)
 
     with step_by_step():
         learned, forest, found = learn(X, settings, begun, report, on_step)

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.errors import InputError
+from wordforest.errors import FullDiskError, InputError
 from wordforest.runtime.memory import three_quarters
 
 _SPARE = 64 << 20  # bytes that a disk keeps free
@@ -35,7 +35,6 @@ class Place:
         self.named = named and folder is not None
         self._folder = folder or Path(tempfile.gettempdir())
         self._left = min(self.memory // 4, 1 << 30) if self.named else self.memory // 4
-        self.full = False  # the disk has no room left
         self._lock = threading.Lock()
         self._end = 0  # of the file of parts
         self._granted = 0  # bytes that the disk was seen to have
@@ -61,10 +60,9 @@ class Place:
         wanted = max(size, _CHECKED_AT_ONCE)
         free = shutil.disk_usage(self._folder).free
         if free < size + _SPARE:
-            self.full = True
-            raise InputError(
+            raise FullDiskError(
                 f"{self._folder}: counting needs {size + _SPARE >> 20} MiB more on this disk, but {free >> 20} MiB are "
-                "free. Free some and go on with --resume, or choose an --out on another disk."
+                "free. Free some and resume with --resume, or choose an --out on another disk."
             )
         self._granted = min(wanted, free - _SPARE)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +42,15 @@ def save_state(folder: Path, tensors: Tensors, history: list[dict[str, Any]], te
     write_tensors(folder / CHECKPOINT / _STATE, tensors, {"history": json.dumps(history), "text": text})
 
 
-def load_state(folder: Path, names: Sequence[str], text: str = "") -> tuple[Tensors, list[dict[str, Any]]] | None:
-    """Return the tensors of the last state of learning and its history, or None if none was written."""
+def load_state(folder: Path, text: str = "") -> tuple[Tensors, list[dict[str, Any]]] | None:
+    """Return all tensors of the last state of learning and its history, or None if none was written."""
     path = folder / CHECKPOINT / _STATE
     if not path.is_file():
         return None
     found = read_metadata(path)
     if text and found.get("text", text) != text:
         raise InputError(f"{folder}: the text has changed since learning began. Begin again, with --force.")
-    return read_tensors(path, names), json.loads(found["history"])
+    return read_tensors(path), json.loads(found["history"])
 
 
 def drop_empty_checkpoint(folder: Path) -> None:

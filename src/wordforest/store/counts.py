@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.errors import InputError
+from wordforest.errors import FullDiskError, InputError
 from wordforest.store.files import read_json, write_json
 from wordforest.store.names import ALL_WORDS, RESULTS
 from wordforest.store.swap import replaced, settle
@@ -56,6 +56,7 @@ def save_counts(
     if not np.issubdtype(matrix.dtype, np.integer):
         raise InputError(f"{folder}: window counts must be integers, but {matrix.dtype} came.")
     _check_sizes(folder, len(words), len(counts), matrix)
+    _check_counts(folder, matrix)
     if matrix.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
         matrix = matrix.astype(np.int64)
     with replaced(folder, RESULTS, _LAST) as staging:
@@ -75,9 +76,9 @@ def save_count_parts(
     needed = int(parts.indptr[-1]) * (4 + np.dtype(parts.dtype).itemsize) + (64 << 20)
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise InputError(
+        raise FullDiskError(
             f"{folder}: the counts need {needed >> 20} MiB on this disk, but {free >> 20} MiB are free. "
-            "Free some and go on with --resume, or choose an --out on another disk."
+            "Free some and resume with --resume, or choose an --out on another disk."
         )
     with replaced(folder, RESULTS, _LAST) as staging:
         write_json(staging / "config.json", config)
@@ -88,19 +89,22 @@ def save_count_parts(
 
 
 def load_counts(
-    folder: Path, *, mapped: bool = False
+    folder: Path, *, mapped: bool = False, checked: bool = True
 ) -> tuple[tuple[str, ...], NDArray[np.int64], AnyCSR, dict[str, Any]]:
     """Return words, their counts (V,), window counts (V, C) and settings.
 
-    ``mapped`` leaves the window counts in their file: for counts larger than memory.
+    ``mapped`` leaves the window counts in their file: for counts larger than memory. Counts that were just written, or
+    that others look at, need not be ``checked`` pair by pair.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a counts folder. Make one with: wordforest count CORPUS --out DIR")
     settle(folder)
     config = read_json(folder / "config.json")
     words, counts = read_vocab(folder / "vocab.tsv")
-    matrix = read_csr(folder / "counts.safetensors", ("int32", "int64"), mapped=mapped)
+    matrix = read_csr(folder / "counts.safetensors", ("int32", "int64"), mapped=mapped, checked=checked)
     _check_sizes(folder, len(words), len(counts), matrix)
+    if checked:
+        _check_counts(folder, matrix)
     return words, counts, matrix, config
 
 
@@ -110,6 +114,9 @@ def _check_sizes(folder: Path, n_words: int, n_counts: int, matrix: AnyCSR) -> N
             f"{folder}: {n_words} words, {n_counts} counts and {matrix.shape[0]} rows of window counts "
             "do not agree. Use files of one run of wordforest count."
         )
+
+
+def _check_counts(folder: Path, matrix: AnyCSR) -> None:
     least = min((int(part.min()) for part in slices(matrix.data)), default=0)
     if least < 0:
         raise InputError(f"{folder}: a window count is {least}, but counts start at 0. Count again.")

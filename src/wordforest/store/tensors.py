@@ -50,14 +50,15 @@ def read_metadata(path: Path) -> dict[str, str]:
         return dict(file.metadata() or {})
 
 
-def read_tensors(path: Path, names: Sequence[str]) -> Tensors:
-    """Return the named arrays of a file."""
+def read_tensors(path: Path, names: Sequence[str] | None = None) -> Tensors:
+    """Return the named arrays of a file, all if no names are given."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
         raise InputError(f"{path}: the file is missing. Choose a complete folder, or make this one again.")
     try:
         with safe_open(path, framework="numpy", backend="pread") as file:  # a mapped file that shrinks is a crash
+            names = list(file.keys()) if names is None else names
             _check_named(path, names, file.keys())
             return {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError, TypeError, AttributeError) as error:
@@ -151,8 +152,8 @@ def map_csr(path: Path) -> AnyCSR:
     return _mapped_csr(tensors)
 
 
-def read_csr(path: Path, dtypes: Sequence[str], *, mapped: bool = False) -> AnyCSR:
-    """Return the CSR matrix of a file, its values of one of ``dtypes``, after checking that it is one.
+def read_csr(path: Path, dtypes: Sequence[str], *, mapped: bool = False, checked: bool = True) -> AnyCSR:
+    """Return the CSR matrix of a file, its values of one of ``dtypes``, after checking that it is one, if ``checked``.
 
     ``mapped`` leaves values and indices in the file, read-only: they take no memory that the system cannot take back.
     """
@@ -164,7 +165,7 @@ def read_csr(path: Path, dtypes: Sequence[str], *, mapped: bool = False) -> AnyC
                 f"{path}: {name} must be a list of {' or '.join(allowed[name])}, "
                 f"but {array.dtype} of shape {array.shape} came. Make the folder again."
             )
-    problem = _csr_problem(**tensors)
+    problem = _csr_problem(**tensors) if checked else None
     if problem:
         raise InputError(f"{path}: {problem}. Make the folder again.")
     matrix = _mapped_csr(tensors)
