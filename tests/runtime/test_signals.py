@@ -123,7 +123,7 @@ def test_a_run_that_is_told_to_stop_keeps_what_was_done_and_goes_on(large_corpus
     assert process.returncode == code
     assert last.startswith(f"{word}. ")
     assert "--resume" in last
-    _, history = store.load_state(tmp_path / "run", ("D",)) or ({}, [])
+    _, history = store.load_state(tmp_path / "run") or ({}, [])
     assert len(history) >= 3
 
 
