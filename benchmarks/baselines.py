@@ -128,9 +128,9 @@ def _dictionary_learning(
 
 
 def _pmi(counts: Path) -> Any:
-    from wordforest.store import load_counts
+    from wordforest.store import read_counts
 
-    return wf.pmi(load_counts(counts)[2])
+    return wf.pmi(read_counts(counts)[2])
 
 
 def _gensim(name: str, _: Path, ids: np.ndarray, vocabulary: wf.Vocabulary, dimensions: int) -> tuple[wf.Vectors, str]:

@@ -31,9 +31,9 @@ from scipy import sparse
 import wordforest as wf
 from wordforest.coder.entries_objective import EntryObjective
 from wordforest.coder.pairs import stored_pairs
+from wordforest.runtime.scratch import arrays_in
 from wordforest.runtime.threads import Threads, available_cores
-from wordforest.store import load_counts
-from wordforest.store.spool import arrays_in
+from wordforest.store import read_counts
 
 
 def speed(options: argparse.Namespace) -> None:
@@ -51,7 +51,7 @@ def speed(options: argparse.Namespace) -> None:
 
 def quality(options: argparse.Namespace) -> None:
     """Similarity after a few passes, W = 0 (the paper) and more; the online learner last."""
-    words, _, matrix, _ = load_counts(Path(options.counts))
+    words, _, matrix, _ = read_counts(Path(options.counts))
     X = wf.pmi(matrix)
     print("| learner | W | seconds | similarity | non-zeros |\n|---|---|---|---|---|")
     penalty = wf.ForestL2(wf.Forest.complete(4), 0.01)
@@ -67,7 +67,7 @@ def quality(options: argparse.Namespace) -> None:
 
 def glove(options: argparse.Namespace) -> None:
     """Seconds and updates a second of GloVe's program for one pass over the same pairs, one and all threads."""
-    words, totals, matrix, _ = load_counts(Path(options.counts))
+    words, totals, matrix, _ = read_counts(Path(options.counts))
     pairs = matrix.tocoo()
     record = np.dtype([("word", "<i4"), ("context", "<i4"), ("value", "<f8")])
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +90,7 @@ def glove(options: argparse.Namespace) -> None:
 
 def lazy(options: argparse.Namespace) -> None:
     """What three passes with the lam of the paper and one step size lead to, for three intervals of the prox."""
-    words, _, matrix, _ = load_counts(Path(options.counts))
+    words, _, matrix, _ = read_counts(Path(options.counts))
     X = wf.pmi(matrix)
     eta = None
     print("| prox | objective | non-zeros | similarity | M visits/s |\n|---|---|---|---|---|")
@@ -106,7 +106,7 @@ def lazy(options: argparse.Namespace) -> None:
 
 def grid(options: argparse.Namespace) -> None:
     """Whether any step size leads to NaN: one pass each as in the paper, from far too small to far too large."""
-    words, _, matrix, _ = load_counts(Path(options.counts))
+    words, _, matrix, _ = read_counts(Path(options.counts))
     X = wf.pmi(matrix)
     print("| eta | ended with | times halved | objective | finite | similarity |\n|---|---|---|---|---|---|")
     for eta in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 100.0):
@@ -134,7 +134,7 @@ def spool_one(options: argparse.Namespace) -> None:
     in_files = options.where == "files"
     allocate = arrays_in(Path(options.folder)) if in_files else np.empty
     started = time.perf_counter()
-    X = wf.pmi(load_counts(Path(options.counts), mapped=in_files)[2], share_pattern=True, allocate=allocate)
+    X = wf.pmi(read_counts(Path(options.counts), mapped=in_files)[2], share_pattern=True, allocate=allocate)
     memory: list[int] = []
     seconds: list[float] = []
 
@@ -178,7 +178,7 @@ def timed(
 
 
 def pmi_of(counts: str) -> Any:
-    return wf.pmi(load_counts(Path(counts))[2])
+    return wf.pmi(read_counts(Path(counts))[2])
 
 
 def made_up(n_words: int, n_entries: int) -> Any:

@@ -31,7 +31,7 @@ import wordforest as wf
 from wordforest.evaluation.meaning import Cooccurrence, Meaning, difference, judge_meaning, stability_scores
 from wordforest.evaluation.score import Score
 from wordforest.runtime.threads import available_cores
-from wordforest.store import load_counts
+from wordforest.store import read_counts
 from wordforest.text.reader import find_sources, read_chunks
 from wordforest.text.tokenizer import split_forms
 from wordforest.text.tokens import TextRules, normalise
@@ -166,9 +166,9 @@ def similarity_of(vectors: wf.Vectors, data: str) -> float:
 def main() -> None:
     options = parse()
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores\n")
-    words, counts, matrix, held_config = load_counts(Path(options.held))
+    words, counts, matrix, held_config = read_counts(Path(options.held))
     held = Cooccurrence(words, counts, matrix)
-    config = load_counts(Path(options.counts))[3]
+    config = read_counts(Path(options.counts))[3]
     if config.get("fingerprint") == held_config.get("fingerprint"):
         raise SystemExit("--counts and --held are of the same text: hold some of it out.")
     vectors: dict[str, list[wf.Vectors]] = {}

@@ -97,13 +97,14 @@ def reader(kind: str) -> Callable[[Path], object]:
         return lambda path: address_of(parse_route(path.read_bytes().decode("latin-1"), 2))
     from wordforest.reproduce.plan import cells_of, read_experiment
     from wordforest.store.files import read_json
-    from wordforest.store.run import _read_forest, read_history
+    from wordforest.store.run import parse_forest, read_history
     from wordforest.store.vocab import read_vocab
 
     def read_any_json(path: Path) -> object:
         text = path.read_bytes()
-        read: Any = (read_json, _read_forest, read_history)[len(text) % 3]
-        return read(path)
+        if len(text) % 3 == 0:
+            return read_json(path)
+        return read_history(path) if len(text) % 3 == 1 else parse_forest(path, read_json(path).get("parent"))
 
     readers: dict[str, Callable[[Path], object]] = {
         "vocab": read_vocab,

@@ -17,9 +17,9 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2
 from wordforest.counts.association import pmi, ppmi, sppmi
 from wordforest.errors import InputError
+from wordforest.runtime.scratch import arrays_in
 from wordforest.runtime.threads import Threads
-from wordforest.store.counts import load_counts, save_counts
-from wordforest.store.spool import arrays_in
+from wordforest.store.counts import read_counts, save_counts
 from wordforest.store.tensors import read_csr, write_csr
 
 FOREST = Forest.complete(1)
@@ -54,7 +54,7 @@ def same(one: sparse.csr_array, other: sparse.csr_array) -> None:
 
 def test_mapped_counts_are_the_counts(tmp_path: Path) -> None:
     counts = table()
-    *_, back, _ = load_counts(folder_of(counts, tmp_path / "c"), mapped=True)
+    *_, back, _ = read_counts(folder_of(counts, tmp_path / "c"), mapped=True)
     same(back, counts)
     assert is_mapped(back.data)
     assert is_mapped(back.indices)
@@ -97,7 +97,7 @@ def test_damaged_counts_are_seen_without_reading_them_whole(tmp_path: Path, dama
     folder = folder_of(table(), tmp_path / "c")
     damage(folder / "counts.safetensors")
     with pytest.raises(InputError, match=match):
-        load_counts(folder, mapped=True)
+        read_counts(folder, mapped=True)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_damaged_counts_are_seen_without_reading_them_whole(tmp_path: Path, dama
 )
 def test_association_in_files_has_the_same_bits(tmp_path: Path, measure: Any) -> None:
     counts = table()
-    *_, mapped, _ = load_counts(folder_of(counts, tmp_path / "c"), mapped=True)
+    *_, mapped, _ = read_counts(folder_of(counts, tmp_path / "c"), mapped=True)
     X = measure(mapped, allocate=arrays_in(tmp_path))
     same(X, measure(counts))
     assert is_mapped(X.data)
@@ -134,7 +134,7 @@ def learn(X: Any, **more: Any) -> Any:
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_entries_in_a_file_give_the_same_bits(tmp_path: Path, sampling: Any, zeros: float, workers: int) -> None:
-    *_, mapped, _ = load_counts(folder_of(table(), tmp_path / "c"), mapped=True)
+    *_, mapped, _ = read_counts(folder_of(table(), tmp_path / "c"), mapped=True)
     allocate = arrays_in(tmp_path)
     settings = {"sampling": sampling, "zeros": zeros}
     spooled = learn(pmi(mapped, share_pattern=True, allocate=allocate), allocate=allocate, workers=workers, **settings)
@@ -184,8 +184,8 @@ from wordforest.counts.association import pmi
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.penalties import L1
 from wordforest.runtime.threads import Threads
-from wordforest.store.counts import load_counts
-from wordforest.store.spool import arrays_in
+from wordforest.store.counts import read_counts
+from wordforest.runtime.scratch import arrays_in
 
 folder, spooled, warm_up = Path(sys.argv[1]), sys.argv[2] == "spooled", Path(sys.argv[3])
 
@@ -195,7 +195,7 @@ def anonymous():
 
 def learn(folder):
     allocate = arrays_in(folder) if spooled else np.empty
-    *_, counts, _ = load_counts(folder, mapped=spooled)
+    *_, counts, _ = read_counts(folder, mapped=spooled)
     X = pmi(counts, share_pattern=True, allocate=allocate)
     settings = EntrySettings(epochs=1, blocks=16, seed=3, zeros=0.1)
     return X.nnz, learn_from_entries(X, L1(0.01), 4, settings, executor=Threads(2), allocate=allocate)

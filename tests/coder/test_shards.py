@@ -14,7 +14,7 @@ from scipy import sparse
 from wordforest.coder.shards import equal_ranges, row_sizes, shard_rows, split_rows
 from wordforest.counts.association import log_margins, margins, pmi, pmi_rows, sppmi
 from wordforest.errors import InputError
-from wordforest.runtime.scratch import Place
+from wordforest.runtime.scratch import ScratchFiles
 from wordforest.text import TextRules, read_tokens, spans
 from wordforest.text.spans import Span, cut_spans, read_span
 
@@ -75,7 +75,7 @@ def test_spans_have_the_words_of_the_whole(
     path = tmp_path_factory.mktemp("spans") / "text.txt"
     path.write_text("\n".join(["anfang", *lines]) + ("\n" if ends else ""), encoding="utf-8")
     rules = TextRules(tokenizer=tokenizer)  # type: ignore[arg-type]
-    place = Place()
+    place = ScratchFiles()
     whole = read_tokens(path, rules, place=place)
     ids = whole.ids.tolist()
     place.close()

@@ -23,7 +23,7 @@ from wordforest.counts import count, windows
 from wordforest.counts import tally as counts_module
 from wordforest.errors import InputError
 from wordforest.runtime import scratch as place
-from wordforest.runtime.scratch import Place
+from wordforest.runtime.scratch import ScratchFiles
 from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings
 from wordforest.text import RARE, TextRules, tokens
@@ -141,7 +141,7 @@ def test_counts_past_32_bits_are_written_in_64(tmp_path: Path) -> None:
 
 
 def test_four_files_hold_what_memory_does_not(large_corpus: Path, tmp_path: Path) -> None:
-    where = Place(tmp_path, memory=1, named=True)
+    where = ScratchFiles(tmp_path, memory=1, named=True)
     windows_, words = counts_module.WindowRules(), counts_module.WordRules()
     counts_module.tally_corpus(large_corpus, windows_, words, None, where)
     assert {path.name for path in tmp_path.iterdir()} == {"ids.bin", "parts.bin", "notes.jsonl", "words.txt"}
@@ -154,7 +154,7 @@ def test_a_full_disk_is_told_before_it_is_full(
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(place.shutil, "disk_usage", lambda _: usage._replace(free=10 << 20))
-    with pytest.raises(InputError, match=r"counting needs \d+ MiB more on this disk, but 10 MiB are free"):
+    with pytest.raises(InputError, match=r"counting needs \d+ MB on this disk, but 10 MB are free"):
         wf.count_corpus(large_corpus, tmp_path / "out", memory=1)
     monkeypatch.undo()
     wf.count_corpus(large_corpus, tmp_path / "out", memory=1, resume=True)
@@ -177,10 +177,10 @@ import os, signal, sys
 import wordforest as wf
 from wordforest.counts import tally as counts
 from wordforest.text import tokens
-from wordforest.runtime.scratch import Place
+from wordforest.runtime.scratch import ScratchFiles
 counts._LEAST_SHARD = 1 << 13
 tokens.CHUNK_BYTES, tokens._NOTED_CHUNKS = 1 << 14, 4
-note, left = Place.note, [int(sys.argv[3])]
+note, left = ScratchFiles.note, [int(sys.argv[3])]
 def counted(self, what):
     note(self, what)
     left[0] -= 1
@@ -189,7 +189,7 @@ def counted(self, what):
         self.file("ids.bin").seek(0, os.SEEK_END)
         self.file("ids.bin").write(b"half")
         os.kill(os.getpid(), signal.SIGKILL)
-Place.note = counted
+ScratchFiles.note = counted
 wf.count_corpus(sys.argv[1], sys.argv[2], memory=1 << 20, workers=2, resume=True, min_count=3, subsample=1e-3)
 """
 
@@ -261,10 +261,10 @@ def test_text_that_became_shorter_is_refused(large_corpus: Path, tmp_path: Path)
 
 def test_notes_from_before_the_machine_started_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(place, "_boot", lambda: "yesterday")
-    Place(tmp_path, named=True).note({"shards": 5})
-    assert Place(tmp_path, named=True).notes() == [{"shards": 5}]
+    ScratchFiles(tmp_path, named=True).note({"shards": 5})
+    assert ScratchFiles(tmp_path, named=True).notes() == [{"shards": 5}]
     monkeypatch.setattr(place, "_boot", lambda: "today")
-    assert Place(tmp_path, named=True).notes() == []
+    assert ScratchFiles(tmp_path, named=True).notes() == []
 
 
 def test_what_is_complete_is_not_counted_again(corpus: Path, tmp_path: Path) -> None:

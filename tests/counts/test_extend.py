@@ -94,15 +94,15 @@ KILLED = """
 import os, signal, sys
 from wordforest.counts import tally
 from wordforest.jobs import extend as extending
-from wordforest.runtime.scratch import Place
+from wordforest.runtime.scratch import ScratchFiles
 tally._LEAST_SHARD = 1 << 13
-note, left = Place.note, [int(sys.argv[4])]
+note, left = ScratchFiles.note, [int(sys.argv[4])]
 def counted(self, what):
     note(self, what)
     left[0] -= 1
     if left[0] == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-Place.note = counted
+ScratchFiles.note = counted
 extending.pooled = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 extending.count_extendable(sys.argv[1], sys.argv[2], add=sys.argv[3], memory=1 << 20, resume=True)
 """

@@ -7,7 +7,7 @@ import pytest
 from wordforest.errors import InputError
 from wordforest.runtime import memory
 from wordforest.runtime.memory import available_memory, check_room, three_quarters
-from wordforest.runtime.scratch import Place
+from wordforest.runtime.scratch import ScratchFiles
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_limit_of_a_container_counts_for_all_that_ask(limit: Path) -> None:
     limit.write_text("4000000\n")
     assert available_memory() == 4_000_000
-    assert three_quarters() == Place().memory == 3_000_000
+    assert three_quarters() == ScratchFiles().memory == 3_000_000
 
 
 def test_no_limit_is_the_memory_of_the_machine(limit: Path) -> None:

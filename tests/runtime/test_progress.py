@@ -125,10 +125,11 @@ def test_bars_stop_when_the_work_fails(stream):
     assert not reporter._progress.live.is_started
 
 
-def test_the_silent_reporter_takes_everything():
+def test_the_silent_reporter_takes_everything_and_shows_nothing(capfd):
     with Reporter() as reporter:
         reporter(Event("read", 1, 2, "tokens"))
-        reporter.say("nothing")
+        reporter.say("warning: nothing")
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

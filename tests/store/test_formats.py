@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import zipfile
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -296,9 +295,17 @@ def test_a_damaged_file_is_refused_with_its_place(tmp_path: Path, case: str) -> 
 @shared_folder
 @given(content=st.binary(max_size=60), name=st.sampled_from(["v.bin", "v.txt", "v.glove", "v.npz", "v.safetensors"]))
 def test_noise_gives_vectors_or_an_input_error(tmp_path: Path, content: bytes, name: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with suppress(InputError):
-        read_vectors(tmp_path / name)
+    path = put(tmp_path / name, content)
+    vectors, message = None, ""
+    try:
+        vectors = read_vectors(path)
+    except InputError as error:
+        message = str(error)
+    if vectors is None:
+        assert name in message
+    else:
+        write_vectors(tmp_path / "again.npz", vectors)
+        assert_same(read_vectors(tmp_path / "again.npz"), vectors)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -443,11 +450,6 @@ def test_npz_words_may_be_bytes_in_utf8(tmp_path: Path) -> None:
     assert read_vectors(tmp_path / "v.npz").words == ("a", "ü")
 
 
-def test_safetensors_words_may_be_metadata(tmp_path: Path) -> None:
-    save_file({"matrix": np.ones((2, 1), np.float32)}, tmp_path / "v.safetensors", {"words": '["a", "ü"]'})
-    assert read_vectors(tmp_path / "v.safetensors").words == ("a", "ü")
-
-
 def test_npz_refuses_a_word_that_it_would_shorten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"word 0, 'a\\x00', ends with NUL"):
         write_vectors(tmp_path / "v.npz", Vectors(["a\0"], [[1.0]]))
@@ -482,23 +484,29 @@ PARTS = {"data": np.ones(2, np.float32), "indices": np.array([0, 1]), "indptr": 
 DAMAGED_NPZ = {
     "cut": (npz(words=AB, matrix=EYE)[:-30], r"v\.npz: not a usable \.npz file"),
     "no archive": (b"a 1 2\n", r"v\.npz: not a usable \.npz file"),
-    "immense": (immense_npz(), r"matrix\.npy promises shape \(1000000000000, 300\), but holds"),
+    "immense": (immense_npz(), r"v\.npz: not a usable \.npz file"),
     "objects": (npz(words=np.array(["a", None], object), matrix=EYE), r"v\.npz: not a usable \.npz file \(Object"),
-    "no words": (npz(matrix=EYE), "expected an array words of strings, but none came"),
-    "words of numbers": (npz(words=np.arange(2), matrix=EYE), "array words of strings, but int64 of shape"),
+    "no words": (npz(matrix=EYE), r"expected an array words of strings, but there is matrix \(float32, \(2, 2\)\)"),
+    "words of numbers": (
+        npz(words=np.arange(2), matrix=EYE),
+        r"array words of strings, but .* words \(int64, \(2,\)\)",
+    ),
     "words not UTF-8": (npz(words=np.array([b"a", b"\xff"]), matrix=EYE), r"b'\\xff' among the words is not UTF-8"),
-    "no matrix": (npz(words=AB, vectors=EYE), "expected words and matrix, or .* but there is vectors, words"),
+    "no matrix": (npz(words=AB, vectors=EYE), r"expected words and matrix, or .* but there is vectors \(.*, words \("),
     "matrix flat": (npz(words=AB, matrix=np.ones(2)), r"must hold floats, a row a word, but float64 of shape \(2,\)"),
     "matrix of integers": (npz(words=AB, matrix=np.ones((2, 2), int)), "must hold floats"),
     "matrix short": (npz(words=AB, matrix=EYE[:1]), "2 words and 1 rows do not agree"),
     "matrix nan": (npz(words=AB, matrix=EYE / np.array([1, np.nan])), r"v\.npz, row 0: the vector of 'a' holds NaN"),
     "matrix too large": (npz(words=AB, matrix=np.eye(2) * 1e99), r"v\.npz, row 0: the vector of 'a' holds NaN or inf"),
-    "forest short": (npz(words=AB, matrix=EYE, parent=np.array([-1])), "a whole number for each of 2 dimensions"),
+    "forest short": (
+        npz(words=AB, matrix=EYE, parent=np.array([-1])),
+        r"v\.npz: the forest has 1 nodes, but the matrix has 2 columns",
+    ),
     "forest no forest": (npz(words=AB, matrix=EYE, parent=np.array([-1, 5])), r"v\.npz: parent\[1\] = 5"),
-    "indices too large": (npz(words=AB, **PARTS, shape=np.array([2, 1])), r"v\.npz: not a CSR matrix"),
-    "shape of three": (npz(words=AB, **PARTS, shape=np.array([2, 2, 2])), r"v\.npz: not a CSR matrix"),
-    "shape negative": (npz(words=AB, **PARTS, shape=np.array([2, -2])), r"v\.npz: not a CSR matrix"),
-    "shape of floats": (npz(words=AB, **PARTS, shape=np.ones(2)), "must be lists of whole numbers"),
+    "indices too large": (npz(words=AB, **PARTS, shape=np.array([2, 1])), r"v\.npz: indices run from 0 to 1"),
+    "shape of three": (npz(words=AB, **PARTS, shape=np.array([2, 2, 2])), r"v\.npz: shape must be two sizes"),
+    "shape negative": (npz(words=AB, **PARTS, shape=np.array([2, -2])), r"v\.npz: shape must be two sizes"),
+    "shape of floats": (npz(words=AB, **PARTS, shape=np.ones(2)), "shape must be a list of int32 or int64"),
 }
 
 
@@ -512,7 +520,7 @@ def test_a_damaged_npz_is_refused(tmp_path: Path, case: str) -> None:
 def test_an_archive_of_something_else_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "v.pt", "w") as archive:
         archive.writestr("archive/data.pkl", b"")
-    with pytest.raises(InputError, match=r"'archive/data\.pkl' inside is no array"):
+    with pytest.raises(InputError, match=r"expected an array words of strings, but there is archive/data\.pkl"):
         read_vectors(tmp_path / "v.pt")
 
 

@@ -17,8 +17,8 @@ from wordforest.store import (
     check_free,
     is_counts_folder,
     is_run_folder,
-    load_counts,
     load_run,
+    read_counts,
     read_json,
     read_vectors,
     remove_checkpoint,
@@ -297,7 +297,7 @@ def test_vocab_with_windows_line_ends_is_read(tmp_path: Path) -> None:
 def test_counts_round_trip_keeps_the_type(tmp_path: Path, dtype: type) -> None:
     matrix = sparse.csr_array(np.array([[0, 3], [2**31 - 1, 0]], dtype))
     save_counts(tmp_path / "c", ("a", "b"), np.array([2**40, 1]), matrix, {"window": 5})
-    words, counts, back, config = load_counts(tmp_path / "c")
+    words, counts, back, config = read_counts(tmp_path / "c")
     assert (words, counts.tolist(), config) == (("a", "b"), [2**40, 1], {"window": 5})
     assert back.dtype == dtype
     assert back.toarray().tolist() == matrix.toarray().tolist()
@@ -307,7 +307,7 @@ def test_counts_leave_an_unsorted_matrix_alone(tmp_path: Path) -> None:
     matrix = sparse.csr_array((np.array([1, 2]), [1, 0], [0, 2]), shape=(1, 2))
     save_counts(tmp_path, ("a",), np.array([1]), matrix, {})
     assert matrix.indices.tolist() == [1, 0]
-    assert load_counts(tmp_path)[2].toarray().tolist() == [[2, 1]]
+    assert read_counts(tmp_path)[2].toarray().tolist() == [[2, 1]]
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_counts_that_are_none_are_refused(tmp_path: Path, words: tuple[str], mat
 
 def test_a_missing_counts_folder_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wordforest count CORPUS --out"):
-        load_counts(tmp_path / "gone")
+        read_counts(tmp_path / "gone")
 
 
 def test_folders_are_told_apart(tmp_path: Path) -> None:

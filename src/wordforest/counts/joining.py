@@ -14,7 +14,7 @@ from scipy import sparse
 from wordforest.counts.tally import CSR, Block, Tally, merged, packed
 from wordforest.counts.windows import BIT, Integers, Rows, Scratch, narrow, row_blocks, take_row
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.scratch import Place, let_go
+from wordforest.runtime.scratch import ScratchFiles, let_go
 from wordforest.runtime.threads import Executor
 from wordforest.text import Vocabulary
 
@@ -30,7 +30,7 @@ class Part:
 
 def joined(
     parts: Sequence[Part], vocabulary: Vocabulary, fingerprint: str, size: tuple[int, int],
-    place: Place, executor: Executor,
+    place: ScratchFiles, executor: Executor,
 ) -> Tally:  # fmt: skip
     """Add up parts into counts of a vocabulary; ``size`` is the number of columns, and pairs of a word's occurrence."""
     n_columns, pairs = size
@@ -55,7 +55,7 @@ def move_columns(matrix: Any, columns: NDArray[np.integer[Any]], n_columns: int)
 
 
 def _renumbered(
-    part: Part, borders: NDArray[np.int64], n_columns: int, place: Place, executor: Executor
+    part: Part, borders: NDArray[np.int64], n_columns: int, place: ScratchFiles, executor: Executor
 ) -> list[Block]:
     """Return the blocks of rows of one part."""
     matrix, n_rows = part.matrix, int(borders[-1])

@@ -32,7 +32,7 @@ from wordforest.counts.windows import (
     row_blocks,
     vocabulary_rows,
 )
-from wordforest.runtime.scratch import Place
+from wordforest.runtime.scratch import ScratchFiles
 from wordforest.runtime.threads import Executor, Threads, on_this_machine
 from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens
 from wordforest.text.tokens import IdFile
@@ -65,7 +65,7 @@ class Tally:
     fingerprint: str
     n_columns: int
     indptr: NDArray[np.int64]  # (V + 1,)
-    place: Place
+    place: ScratchFiles
     borders: NDArray[np.int64]  # of the blocks of rows
     blocks: list[Block] = field(repr=False)
 
@@ -123,7 +123,7 @@ def count(
     "count"), tokens done, and bytes read or tokens in all.
     """
     windows = WindowRules(window, dynamic_window, subsample, max_contexts, mark_sides, subsample_seed)
-    place = Place(spool_folder, memory)
+    place = ScratchFiles(spool_folder, memory)
     words = WordRules(min_count, max_vocab, tuple(keep_words))
     tally = tally_corpus(corpus, windows, words, rules, place, executor=executor, on_progress=on_progress)
     counts = Counts(tally.matrix(), tally.vocabulary, tally.fingerprint)
@@ -136,7 +136,7 @@ def tally_corpus(
     windows: WindowRules,
     words: WordRules,
     rules: TextRules | None,
-    place: Place,
+    place: ScratchFiles,
     *,
     executor: Executor | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
@@ -210,7 +210,7 @@ def add_counts(a: CSR, b: CSR) -> CSR:
 
 def _ids(
     tokens: Tokens, vocabulary: Vocabulary, rows: NDArray[np.int32], windows: WindowRules,
-    place: Place, executor: Executor, on_words: Callable[[int], None],
+    place: ScratchFiles, executor: Executor, on_words: Callable[[int], None],
 ) -> IdFile:  # fmt: skip
     """Return the ids to count, after dropping some if asked to."""
     if not windows.subsample:
@@ -223,7 +223,7 @@ def _ids(
 
 def _tally_shards(
     ids: IdFile, lookup: NDArray[np.int32], windows: WindowRules, borders: NDArray[np.int64],
-    place: Place, executor: Executor, on_words: Callable[[int], None],
+    place: ScratchFiles, executor: Executor, on_words: Callable[[int], None],
 ) -> list[list[Block]]:  # fmt: skip
     """Count shard by shard, as large as memory allows, and return the blocks of each; go on where a try broke off."""
     notes = place.notes()
@@ -251,7 +251,7 @@ def _tally_shards(
 
 def _tally_shard(
     ids: IdFile, start: int, stop: int, lookup: NDArray[np.int32], windows: WindowRules,
-    borders: NDArray[np.int64], place: Place,
+    borders: NDArray[np.int64], place: ScratchFiles,
 ) -> tuple[list[Block], int]:  # fmt: skip
     """Count around ids[start:stop]; return the blocks of rows, and how many tokens were counted."""
     n_words, weights = int(borders[-1]), windows.weights(len(ids))
@@ -268,7 +268,7 @@ def _tally_shard(
 
 
 def merged(
-    shards: list[list[Block]], borders: NDArray[np.int64], n_columns: int, place: Place, executor: Executor
+    shards: list[list[Block]], borders: NDArray[np.int64], n_columns: int, place: ScratchFiles, executor: Executor
 ) -> tuple[NDArray[np.int64], list[Block]]:
     """Add up the blocks of all shards; return where rows begin, and the blocks of the sum."""
 
@@ -292,14 +292,14 @@ def merged(
     return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), [block for _, block in merged]
 
 
-def packed(place: Place, rows: Rows) -> Block:
+def packed(place: ScratchFiles, rows: Rows) -> Block:
     """Keep the counts of a block of rows in a place."""
     sizes, columns, values = rows
     part = np.concatenate([array.view(np.uint8) for array in (sizes, columns, values)])
     return place.put(part), len(columns), values.itemsize
 
 
-def _unpacked(place: Place, block: Block, n_rows: int) -> Rows:
+def _unpacked(place: ScratchFiles, block: Block, n_rows: int) -> Rows:
     key, n, width = block
     part = place.get(key, 4 * n_rows + (4 + width) * n)
     numbers, values = part[: 4 * (n_rows + n)].view(np.int32), part[4 * (n_rows + n) :]

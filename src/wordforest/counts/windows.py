@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
-from wordforest.runtime.compile import kernel, part_of_kernel
-from wordforest.runtime.prefetch import prefetch
+from wordforest.runtime.compile import kernel, part_of_kernel, prefetch
 
 Integers: TypeAlias = "NDArray[np.int32] | NDArray[np.int64]"
 Rows: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32], Integers]"  # row sizes, columns (sorted), counts

@@ -23,6 +23,7 @@ from wordforest.errors import InputError
 from wordforest.jobs.job import unit_rows
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.scratch import arrays_in
 from wordforest.settings import AssociationSettings, TrainSettings
 from wordforest.store.tensors import map_csr, write_csr_parts
 
@@ -135,7 +136,7 @@ def rows_on_cluster(
 
     X.on_words = on_words
     if out is not None:
-        X.allocate = store.arrays_in(out)
+        X.allocate = arrays_in(out)
         X.storage = CodesFile(store.checkpoint_folder(out.resolve()) / _CODES)
     return X
 

@@ -20,9 +20,9 @@ from wordforest.jobs.job import Job, versions
 from wordforest.options import check_known
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Report, Reporter
-from wordforest.runtime.scratch import Place
+from wordforest.runtime.scratch import ScratchFiles
 from wordforest.settings import CountSettings
-from wordforest.store.counts import save_count_parts
+from wordforest.store.counts import save_counts
 from wordforest.text import Vocabulary
 from wordforest.text.reader import find_sources, total_bytes
 
@@ -81,23 +81,23 @@ def count_into(job: Job, names: list[str], settings: CountSettings, facts: Calla
     assert job.folder  # noqa: S101 without one counts stay in memory
     resumable = not isinstance(job.executor, Cluster) and "-" not in names
     job.begin({"corpus": names, **asdict(settings), **facts()}, resumable=resumable)
-    with closing(Place(store.checkpoint_folder(job.folder), job.memory, named=True)) as place:
+    with closing(ScratchFiles(store.checkpoint_folder(job.folder), job.memory, named=True)) as place:
         tally = _tally(job, names, settings, place)
         config = count_config(names, settings, tally.fingerprint) | facts()
-        save_count_parts(job.folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
+        save_counts(job.folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
     job.checkpoint.remove()
 
 
 def count_in_memory(job: Job, names: list[str], settings: CountSettings) -> Counted:
     """Return the counts of text that are written nowhere."""
-    with closing(Place(None, job.memory)) as place:
+    with closing(ScratchFiles(None, job.memory)) as place:
         tally = _tally(job, names, settings, place)
         assert isinstance(tally, Tally)  # noqa: S101 a cluster needs a folder
         counts = Counts(tally.matrix(), tally.vocabulary, tally.fingerprint)
     return Counted(counts, count_config(names, settings, tally.fingerprint))
 
 
-def _tally(job: Job, names: list[str], settings: CountSettings, place: Place) -> Tally | ClusterTally:
+def _tally(job: Job, names: list[str], settings: CountSettings, place: ScratchFiles) -> Tally | ClusterTally:
     """Count pairs, on one machine into a place, on a cluster into the memory of its workers."""
     sources = find_sources(names)
     on_progress = reading(total_bytes(sources), job.report)
@@ -121,7 +121,7 @@ def load_counts(folder: Path, most: float = np.inf, *, checked: bool = True) -> 
     """
     path = folder / "counts.safetensors"
     mapped = path.is_file() and path.stat().st_size > most
-    words, totals, matrix, config = store.load_counts(folder, mapped=mapped, checked=checked)
+    words, totals, matrix, config = store.read_counts(folder, mapped=mapped, checked=checked)
     return Counted(Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config, folder)
 
 

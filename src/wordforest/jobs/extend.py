@@ -32,11 +32,11 @@ from wordforest.jobs.count import (
 from wordforest.jobs.job import Job
 from wordforest.options import check_known
 from wordforest.runtime.progress import Reporter
-from wordforest.runtime.scratch import Place
+from wordforest.runtime.scratch import ScratchFiles
 from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings
-from wordforest.store.counts import save_count_parts
-from wordforest.store.names import ALL_WORDS
+from wordforest.store.counts import save_counts
+from wordforest.store.layout import ALL_WORDS
 from wordforest.text import Vocabulary, choose_words
 
 _SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", "numbers")
@@ -80,7 +80,7 @@ def count_extendable(
 def _extend(job: Job, folder: Path, names: list[str], asked: CountSettings, old: Counted | None) -> None:
     """Count new text, add up, and write counts of all words and, pooled, of the vocabulary."""
     new = _count_all(job, folder, names, asked)
-    with closing(Place(store.checkpoint_folder(folder), job.memory)) as place:
+    with closing(ScratchFiles(store.checkpoint_folder(folder), job.memory)) as place:
         whole, config = _joined([part for part in (old, new) if part], asked, place, job.threads)
         all_words = store.checkpoint_folder(folder) / ALL_WORDS
         _save(all_words, whole, config)
@@ -89,7 +89,7 @@ def _extend(job: Job, folder: Path, names: list[str], asked: CountSettings, old:
     job.end(f"{len(counts.vocabulary)} words, {int(counts.indptr[-1])} pairs")
 
 
-def pooled(whole: Counts, settings: CountSettings, place: Place, executor: Threads) -> Tally:
+def pooled(whole: Counts, settings: CountSettings, place: ScratchFiles, executor: Threads) -> Tally:
     """Return the counts of the vocabulary that the settings choose from counts of all words."""
     vocabulary, rows = choose_words(list(whole.vocabulary.words), whole.vocabulary.counts, settings.words)
     n_contexts, n_columns = settings.windows.contexts(len(vocabulary)), settings.windows.columns(len(vocabulary))
@@ -127,7 +127,7 @@ def _count_all(job: Job, folder: Path, names: list[str], asked: CountSettings) -
 
 
 def _joined(
-    parts: list[Counted], asked: CountSettings, place: Place, executor: Threads
+    parts: list[Counted], asked: CountSettings, place: ScratchFiles, executor: Threads
 ) -> tuple[Tally, dict[str, Any]]:
     """Add up counts of all words of several corpora."""
     totals: dict[str, int] = {}
@@ -151,4 +151,4 @@ def _joined(
 
 def _save(folder: Path, tally: Tally, config: dict[str, Any], all_words: Path | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    save_count_parts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config, all_words=all_words)
+    save_counts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config, all_words=all_words)

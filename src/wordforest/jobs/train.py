@@ -37,6 +37,7 @@ from wordforest.jobs.reuse import counts_for
 from wordforest.jobs.weighted import learn_with_weights, pair_weights
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.scratch import arrays_in
 from wordforest.runtime.signals import step_by_step
 from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings, TrainSettings, split_settings
@@ -81,7 +82,7 @@ def train(
         if isinstance(job.executor, Cluster):
             return _train_on_cluster(job, names, count_settings, train_settings, job.executor)
         by_entries = train_settings.learner == "entries"
-        allocate = store.arrays_in(job.folder, job.memory // 2) if by_entries else np.empty
+        allocate = arrays_in(job.folder, job.memory // 2) if by_entries else np.empty
         counted = counts_for(job, names, count_settings, mapped=by_entries)
         counts, count_config = counted.counts, counted.config
         vocabulary, X = counts.vocabulary, _association(counts, train_settings, allocate)

@@ -1,17 +1,15 @@
-"""Where a job keeps what may be larger than memory: the ids of a corpus, and finished parts of its counts.
-
-Files lie in one folder, five at most, however large the corpus. Without names they are gone with the process; with
-names a job that was killed can go on: ``note`` writes down what is finished, ``notes`` reads it again.
-"""
+"""Files for what may be larger than memory: the ids of a corpus, finished parts of its counts, arrays of X."""
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,8 +23,13 @@ _SPARE = 64 << 20  # bytes that a disk keeps free
 _CHECKED_AT_ONCE = 256 << 20  # bytes for which one look at the disk is enough
 
 
-class Place:
-    """Room for one job: ``memory`` bytes in all, a quarter of it for parts before they go to the file."""
+class ScratchFiles:
+    """Files of one job, five at most, however large the corpus: ``memory`` bytes in all, a quarter of it for parts
+    before they go to a file.
+
+    Without names the files are gone with the process; with names a job that was killed can be resumed: ``note`` writes
+    down what is finished, ``notes`` reads it again.
+    """
 
     def __init__(self, folder: Path | None = None, memory: int | None = None, *, named: bool = False) -> None:
         self._files: dict[str, IO[bytes]] = {}
@@ -57,14 +60,8 @@ class Place:
         self._granted -= size
         if self._granted >= 0:
             return
-        wanted = max(size, _CHECKED_AT_ONCE)
-        free = shutil.disk_usage(self._folder).free
-        if free < size + _SPARE:
-            raise FullDiskError(
-                f"{self._folder}: counting needs {size + _SPARE >> 20} MiB more on this disk, but {free >> 20} MiB are "
-                "free. Free some and resume with --resume, or choose an --out on another disk."
-            )
-        self._granted = min(wanted, free - _SPARE)
+        free = check_disk(self._folder, size, "counting")
+        self._granted = min(max(size, _CHECKED_AT_ONCE), free - _SPARE)
 
     def put(self, part: NDArray[np.uint8]) -> int:
         """Keep bytes and return their key: a place in the file, or a negative number for what is in memory."""
@@ -169,6 +166,63 @@ def let_go(*arrays: NDArray[Any]) -> None:
             base = base.base if isinstance(base, np.ndarray) else base.obj
         if isinstance(base, mmap.mmap) and not array.flags.writeable and hasattr(mmap, "MADV_DONTNEED"):
             base.madvise(mmap.MADV_DONTNEED)
+
+
+def arrays_in(folder: Path | None, memory: int = 0) -> Callable[[int, Any], NDArray[Any]]:
+    """Return what makes arrays, ``allocate(length, dtype)``: in memory as long as all of them take at most ``memory``
+    bytes, else mapped from files of a folder (or the system's for temporary files).
+
+    The files have no names, so they are gone with their arrays, even if the process is killed. Their room on the disk
+    is taken at once, so a full disk is an error here and not a crash later.
+    """
+    left = memory
+
+    def allocate(length: int, dtype: Any) -> NDArray[Any]:
+        nonlocal left
+        size = length * np.dtype(dtype).itemsize
+        if size <= left or size == 0:
+            left -= size
+            return np.empty(length, dtype)
+        return _mapped(folder or Path(tempfile.gettempdir()), size).view(dtype)
+
+    return allocate
+
+
+def _mapped(folder: Path, size: int) -> NDArray[np.uint8]:
+    """Return bytes mapped from a file without a name."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder for arrays larger than memory. Create it, or choose another.")
+    check_disk(folder, size, "an array larger than memory")
+    with tempfile.TemporaryFile(dir=folder) as file:  # what is mapped from it outlives the handle
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+            raise _no_room(folder, size, "an array larger than memory") from error
+        return np.asarray(np.memmap(file, dtype=np.uint8, mode="r+", shape=(size,)))
+
+
+def check_disk(folder: Path, size: int, what: str) -> int:
+    """Return the bytes free on the disk of a folder; an error if ``what`` needs ``size`` bytes and they are fewer."""
+    free = shutil.disk_usage(folder).free
+    if free < size + _SPARE:
+        raise _no_room(folder, size, what)
+    return free
+
+
+def _no_room(folder: Path, size: int, what: str) -> FullDiskError:
+    needed, free = (
+        f"{amount / 1e9:.1f} GB" if amount >= 1e9 else f"{amount / 1e6:.0f} MB"
+        for amount in (size + _SPARE, shutil.disk_usage(folder).free)
+    )
+    return FullDiskError(
+        f"{folder}: {what} needs {needed} on this disk, but {free} are free. Free some and add --resume, or choose "
+        "an --out on another disk."
+    )
 
 
 def _boot() -> str:

@@ -10,19 +10,17 @@ from wordforest.store.checkpoint import (
     remove_checkpoint,
     save_state,
 )
-from wordforest.store.counts import is_counts_folder, load_counts, save_counts
+from wordforest.store.counts import is_counts_folder, read_counts, save_counts
 from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
 from wordforest.store.formats import read_vectors, vector_files, write_vectors
+from wordforest.store.layout import COUNTS
 from wordforest.store.lock import locked, remove_leftovers, workplace
-from wordforest.store.names import COUNTS
 from wordforest.store.run import Run, check_free, is_run_folder, load_run, save_run
-from wordforest.store.spool import arrays_in
 from wordforest.store.tensors import write_sparse
 
 __all__ = [
     "COUNTS",
     "Run",
-    "arrays_in",
     "begin_checkpoint",
     "check_free",
     "checkpoint_folder",
@@ -31,10 +29,10 @@ __all__ = [
     "has_checkpoint",
     "is_counts_folder",
     "is_run_folder",
-    "load_counts",
     "load_run",
     "load_state",
     "locked",
+    "read_counts",
     "read_json",
     "read_vectors",
     "remove_checkpoint",

@@ -9,7 +9,7 @@ from typing import Any
 
 from wordforest.errors import InputError
 from wordforest.store.files import read_json, write_json
-from wordforest.store.names import CHECKPOINT
+from wordforest.store.layout import CHECKPOINT
 from wordforest.store.tensors import Tensors, read_metadata, read_tensors, write_tensors
 
 _STATE = "state.safetensors"

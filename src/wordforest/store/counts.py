@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from wordforest.errors import FullDiskError, InputError
+from wordforest.errors import InputError
+from wordforest.runtime.scratch import check_disk
 from wordforest.store.files import read_json, write_json
-from wordforest.store.names import ALL_WORDS, RESULTS
-from wordforest.store.swap import replaced, settle
+from wordforest.store.layout import ALL_WORDS, RESULTS
 from wordforest.store.tensors import AnyCSR, read_csr, slices, write_csr, write_csr_parts
+from wordforest.store.transaction import replaced, settle
 from wordforest.store.vocab import read_vocab, write_vocab
 
 _LAST = "counts.safetensors"
@@ -50,45 +51,34 @@ def is_counts_folder(path: Path) -> bool:
 
 
 def save_counts(
-    folder: Path, words: Sequence[str], counts: NDArray[np.int64], matrix: AnyCSR, config: dict[str, Any]
+    folder: Path,
+    words: Sequence[str],
+    counts: NDArray[np.int64],
+    matrix: AnyCSR | CountParts,
+    config: dict[str, Any],
+    *,
+    all_words: Path | None = None,
 ) -> None:
-    """Write words, their counts (V,), integer window counts (V, C) and settings in place of what a folder holds."""
-    if not np.issubdtype(matrix.dtype, np.integer):
-        raise InputError(f"{folder}: window counts must be integers, but {matrix.dtype} came.")
-    _check_sizes(folder, len(words), len(counts), matrix)
-    _check_counts(folder, matrix)
-    if matrix.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
-        matrix = matrix.astype(np.int64)
-    with replaced(folder, RESULTS, _LAST) as staging:
-        write_json(staging / "config.json", config)
-        write_vocab(staging / "vocab.tsv", words, counts)
-        write_csr(staging / _LAST, matrix)
-
-
-def save_count_parts(
-    folder: Path, words: Sequence[str], counts: NDArray[np.int64], parts: CountParts, config: dict[str, Any],
-    *, all_words: Path | None = None,
-) -> None:  # fmt: skip
-    """Write what ``save_counts`` does, a part of the window counts at a time; the disk must have room for them.
+    """Write words, their counts (V,), integer window counts (V, C) and settings in place of what a folder holds.
 
     ``all_words`` is a folder of counts without a least count, on the same disk, which moves inside.
     """
-    needed = int(parts.indptr[-1]) * (4 + np.dtype(parts.dtype).itemsize) + (64 << 20)
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise FullDiskError(
-            f"{folder}: the counts need {needed >> 20} MiB on this disk, but {free >> 20} MiB are free. "
-            "Free some and resume with --resume, or choose an --out on another disk."
-        )
+    if sparse.issparse(matrix):
+        _check_sizes(folder, len(words), len(counts), matrix)
+        _check_counts(folder, matrix)
     with replaced(folder, RESULTS, _LAST) as staging:
         write_json(staging / "config.json", config)
         write_vocab(staging / "vocab.tsv", words, counts)
-        write_csr_parts(staging / _LAST, parts.shape, parts.indptr, np.dtype(parts.dtype), parts.parts())
+        if sparse.issparse(matrix):
+            write_csr(staging / _LAST, matrix if matrix.dtype.itemsize >= 4 else matrix.astype(np.int64))
+        else:
+            check_disk(folder, int(matrix.indptr[-1]) * (4 + np.dtype(matrix.dtype).itemsize), "writing the counts")
+            write_csr_parts(staging / _LAST, matrix.shape, matrix.indptr, np.dtype(matrix.dtype), matrix.parts())
         if all_words is not None:
             all_words.rename(staging / ALL_WORDS)
 
 
-def load_counts(
+def read_counts(
     folder: Path, *, mapped: bool = False, checked: bool = True
 ) -> tuple[tuple[str, ...], NDArray[np.int64], AnyCSR, dict[str, Any]]:
     """Return words, their counts (V,), window counts (V, C) and settings.
@@ -117,6 +107,8 @@ def _check_sizes(folder: Path, n_words: int, n_counts: int, matrix: AnyCSR) -> N
 
 
 def _check_counts(folder: Path, matrix: AnyCSR) -> None:
+    if not np.issubdtype(matrix.dtype, np.integer):
+        raise InputError(f"{folder}: window counts must be integers, but {matrix.dtype} came. Count again.")
     least = min((int(part.min()) for part in slices(matrix.data)), default=0)
     if least < 0:
         raise InputError(f"{folder}: a window count is {least}, but counts start at 0. Count again.")

@@ -21,9 +21,9 @@ from wordforest.store.files import (
     write_json,
     write_text,
 )
-from wordforest.store.names import CHECKPOINT, COUNTS, RESULTS
-from wordforest.store.swap import replaced, settle
+from wordforest.store.layout import CHECKPOINT, COUNTS, RESULTS
 from wordforest.store.tensors import read_csr, read_tensors, write_csr, write_tensors
+from wordforest.store.transaction import replaced, settle
 from wordforest.store.vocab import read_vocab, write_vocab
 from wordforest.vectors import CSR, Vectors, first_non_finite_row
 
@@ -106,7 +106,7 @@ def load_run(folder: Path) -> Run:
     parts: dict[str, Any] = {
         "codes": read_csr(folder / "codes.safetensors", ("float32",)),
         "dictionary": _read_dictionary(folder / "dictionary.safetensors"),
-        "forest": _read_forest(folder / "forest.json"),
+        "forest": parse_forest(folder / "forest.json", read_json(folder / "forest.json").get("parent")),
         "config": read_json(folder / "config.json"),
         "history": read_history(folder / "history.jsonl"),
     }
@@ -148,13 +148,11 @@ def _read_dictionary(path: Path) -> NDArray[np.float32] | None:
     return D
 
 
-def _read_forest(path: Path) -> Forest:
-    parent = read_json(path).get("parent")
+def parse_forest(where: Path | str, parent: object) -> Forest:
+    """Return the forest of a list of parents; an error says ``where`` it comes from."""
     if not isinstance(parent, list) or any(type(p) is not int for p in parent):
-        raise InputError(
-            f'{path}: expected {{"parent": [-1, 0, ...]}}, one whole number a node. Make the folder again.'
-        )
+        raise InputError(f"{where}: expected parents [-1, 0, ...], one whole number a node. Make it again.")
     try:
         return Forest(parent)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{where}: {error}") from error

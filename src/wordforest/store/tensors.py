@@ -23,7 +23,7 @@ AnyCSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 
 Parts: TypeAlias = Iterator[tuple[NDArray[np.int32], NDArray[Any]]]  # columns and values, rows in order
 
-_CSR_NAMES = ("data", "indices", "indptr", "shape")
+CSR_NAMES = ("data", "indices", "indptr", "shape")
 _SLICE = 1 << 20
 _DTYPES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # that are mapped
 
@@ -51,18 +51,18 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 
 def read_tensors(path: Path, names: Sequence[str] | None = None) -> Tensors:
-    """Return the named arrays of a file, all if no names are given."""
+    """Return the named arrays of a file, or all."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
         raise InputError(f"{path}: the file is missing. Choose a complete folder, or make this one again.")
     try:
         with safe_open(path, framework="numpy", backend="pread") as file:  # a mapped file that shrinks is a crash
-            names = list(file.keys()) if names is None else names
-            _check_named(path, names, file.keys())
-            return {name: file.get_tensor(name) for name in names}
+            found = list(file.keys())
+            _check_named(path, names or (), found)
+            return {name: file.get_tensor(name) for name in (found if names is None else names)}
     except (SafetensorError, OSError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: not a usable safetensors file ({error}). Make the folder again.") from error
+        raise InputError(f"{path}: not a usable safetensors file ({error}). Make it again.") from error
 
 
 def map_tensors(path: Path, names: Sequence[str]) -> Tensors:
@@ -104,13 +104,17 @@ def write_csr(path: Path, matrix: AnyCSR) -> None:
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    tensors = {
+    write_tensors(path, csr_tensors(matrix))
+
+
+def csr_tensors(matrix: AnyCSR) -> Tensors:
+    """Return the arrays by which a CSR matrix is stored."""
+    return {
         "data": matrix.data,
         "indices": matrix.indices.astype(np.int32, copy=False),
         "indptr": matrix.indptr.astype(np.int64, copy=False),
         "shape": np.array(matrix.shape, dtype=np.int64),
     }
-    write_tensors(path, tensors)
 
 
 def write_csr_parts(
@@ -148,8 +152,7 @@ def _named(parts: Parts, dtype: np.dtype[Any]) -> Iterator[tuple[str, NDArray[An
 
 def map_csr(path: Path) -> AnyCSR:
     """Return the CSR matrix of a file that was just written, left in the file and not looked at."""
-    tensors = map_tensors(path, _CSR_NAMES)
-    return _mapped_csr(tensors)
+    return _csr(map_tensors(path, CSR_NAMES))
 
 
 def read_csr(path: Path, dtypes: Sequence[str], *, mapped: bool = False, checked: bool = True) -> AnyCSR:
@@ -157,22 +160,28 @@ def read_csr(path: Path, dtypes: Sequence[str], *, mapped: bool = False, checked
 
     ``mapped`` leaves values and indices in the file, read-only: they take no memory that the system cannot take back.
     """
-    tensors = map_tensors(path, _CSR_NAMES) if mapped else read_tensors(path, _CSR_NAMES)
-    allowed = {"data": dtypes, "indices": ("int32",), "indptr": ("int64",), "shape": ("int64",)}
-    for name, array in tensors.items():
-        if array.ndim != 1 or array.dtype.name not in allowed[name]:
-            raise InputError(
-                f"{path}: {name} must be a list of {' or '.join(allowed[name])}, "
-                f"but {array.dtype} of shape {array.shape} came. Make the folder again."
-            )
-    problem = _csr_problem(**tensors) if checked else None
-    if problem:
-        raise InputError(f"{path}: {problem}. Make the folder again.")
-    matrix = _mapped_csr(tensors)
+    tensors = (map_tensors if mapped else read_tensors)(path, CSR_NAMES)
+    matrix = checked_csr(path, tensors, dtypes) if checked else _csr(tensors)
     return matrix if mapped else sparse.csr_array(matrix)  # which gives indices and indptr one type
 
 
-def _mapped_csr(tensors: Tensors) -> AnyCSR:
+def checked_csr(where: Path | str, tensors: Tensors, dtypes: Sequence[str]) -> AnyCSR:
+    """Return the CSR matrix that some arrays make up; an error says ``where`` they come from."""
+    tensors = {name: tensors[name] for name in CSR_NAMES}
+    for name, array in tensors.items():
+        allowed = dtypes if name == "data" else ("int32", "int64")
+        if array.ndim != 1 or array.dtype.name not in allowed:
+            raise InputError(
+                f"{where}: {name} must be a list of {' or '.join(allowed)}, "
+                f"but {array.dtype} of shape {array.shape} came. Make it again."
+            )
+    problem = _csr_problem(**tensors)
+    if problem:
+        raise InputError(f"{where}: {problem}. Make it again.")
+    return _csr(tensors)
+
+
+def _csr(tensors: Tensors) -> AnyCSR:
     rows, columns = map(int, tensors["shape"])
     matrix: AnyCSR = sparse.csr_array((rows, columns), dtype=tensors["data"].dtype)
     matrix.data, matrix.indices, matrix.indptr = tensors["data"], tensors["indices"], _narrow(tensors["indptr"])
@@ -180,12 +189,10 @@ def _mapped_csr(tensors: Tensors) -> AnyCSR:
     return matrix
 
 
-def _csr_problem(
-    data: NDArray[Any], indices: NDArray[np.int32], indptr: NDArray[np.int64], shape: NDArray[np.int64]
-) -> str | None:
+def _csr_problem(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]) -> str | None:
     if len(shape) != 2 or shape.min() < 0:
         return f"shape must be two sizes, but it is {shape.tolist()}"
-    if len(indptr) != shape[0] + 1:
+    if len(indptr) != int(shape[0]) + 1:
         return f"indptr must have {shape[0] + 1} entries for {shape[0]} rows, but it has {len(indptr)}"
     if indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]):
         return "indptr must start at 0 and never fall"

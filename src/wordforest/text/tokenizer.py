@@ -20,8 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.runtime.compile import kernel, part_of_kernel
-from wordforest.runtime.prefetch import prefetch
+from wordforest.runtime.compile import kernel, part_of_kernel, prefetch
 
 Tokenizer = Literal["words", "whitespace"]
 BREAK = -1  # a sentence border in a stream of ids

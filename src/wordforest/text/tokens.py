@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.scratch import Place, read_at, write_at
+from wordforest.runtime.scratch import ScratchFiles, read_at, write_at
 from wordforest.runtime.threads import Executor, Threads
 from wordforest.text.reader import CHUNK_BYTES, Chunk, Errors, find_sources, read_chunks
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
@@ -45,7 +45,7 @@ class TextRules:
 class IdFile:
     """Ids in a file, four bytes each; they are read in pieces, so that they may be more than memory holds."""
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: ScratchFiles, name: str) -> None:
         self._place, self._file = place, place.file(name)
         self._length = self._file.tell() // 4
 
@@ -94,7 +94,7 @@ def read_tokens(
     *,
     executor: Executor | None = None,
     spool_folder: Path | None = None,
-    place: Place | None = None,
+    place: ScratchFiles | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Tokens:
     """Read a corpus once and keep it as ids in a file, so that it may be larger than memory.
@@ -105,7 +105,7 @@ def read_tokens(
     """
     rules = rules or TextRules()
     sources = find_sources(corpus)
-    reading = _Reading(place or Place(spool_folder), rules)
+    reading = _Reading(place or ScratchFiles(spool_folder), rules)
     if reading.done:
         return reading.tokens()
     tables, most = threading.local(), min(max(_MOST_FORMS, reading.memory // _FORM_BYTES), 8 * _MOST_FORMS)
@@ -159,7 +159,7 @@ class _Reading:
     the hash of the text up to there tells whether the text is still the same.
     """
 
-    def __init__(self, place: Place, rules: TextRules) -> None:
+    def __init__(self, place: ScratchFiles, rules: TextRules) -> None:
         self._place, self._rules = place, rules
         self.memory = place.memory
         self._digest = hashlib.sha256()

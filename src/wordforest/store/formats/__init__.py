@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,38 +14,19 @@ from scipy import sparse
 from wordforest.errors import InputError
 from wordforest.runtime.compressed import COMPRESSION, opened
 from wordforest.store.formats.arrays import read_npz, read_safetensors, write_npz, write_safetensors
-from wordforest.store.formats.binary import binary_records, read_binary
-from wordforest.store.formats.pairs import (
-    metadata_of,
-    projector_pair,
-    read_pair,
-    split_pair,
-    words_beside,
-    write_projector,
-)
+from wordforest.store.formats.binary import read_binary, write_binary
+from wordforest.store.formats.common import AGAIN, BOM, CHUNK, VectorFile, format_suffix, is_header, quoted
+from wordforest.store.formats.pairs import metadata_of, pair_of, read_pair, words_beside, write_projector
 from wordforest.store.formats.parquet import read_parquet, write_parquet
-from wordforest.store.formats.source import (
-    AGAIN,
-    BOM,
-    CHUNK,
-    Source,
-    check_first_word,
-    check_words,
-    first_rows,
-    format_suffix,
-    is_header,
-    quoted,
-    write_parts,
-)
 from wordforest.store.formats.text import (
-    glove_lines,
     is_matrix,
     is_row,
     preface,
     read_plain,
     read_word2vec,
     starts_with_header,
-    word2vec_lines,
+    write_glove,
+    write_word2vec,
 )
 from wordforest.store.run import Run, load_run, save_run
 from wordforest.vectors import Vectors, forest_of
@@ -53,12 +34,12 @@ from wordforest.vectors import Vectors, forest_of
 __all__ = ["read_vectors", "vector_files", "write_vectors"]
 
 StrPath: TypeAlias = str | os.PathLike[str]
+Read: TypeAlias = Callable[[VectorFile], Vectors]
+Write: TypeAlias = Callable[[Path, Vectors], None]
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _FASTTEXT = (793712314).to_bytes(4, "little")
-_ARRAYS = {".npz": read_npz, ".safetensors": read_safetensors, ".parquet": read_parquet}
-_BY_CONTENT = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet}
 _SAVE_AGAIN = "In gensim save them with model.wv.save_word2vec_format('vectors.bin', binary=True), and give that file."
 
 
@@ -73,11 +54,10 @@ def read_vectors(path: StrPath, *, limit: int | None = None, on_notice: Callable
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit = {limit}, but at least one word must be asked for.")
-    source = Source(os.fspath(path), limit, on_notice)
+    source = VectorFile(os.fspath(path), limit, on_notice)
     if Path(source.name).is_dir():
-        return first_rows(source, load_run(Path(source.name)).vectors)
-    pair = split_pair(source.name) or projector_pair(source.name)
-    if pair is not None:
+        return _read_run(source)
+    if (pair := pair_of(source.name)) is not None:
         return read_pair(source, *pair)
     with opened(source.name) as handle:
         head = handle.read(CHUNK)
@@ -85,7 +65,9 @@ def read_vectors(path: StrPath, *, limit: int | None = None, on_notice: Callable
     kind = format_suffix(source.name)
     read = _ARRAYS.get(kind) or _BY_CONTENT.get(head[:4])
     if read is not None:
-        return read(_local(source))
+        if not Path(source.name).is_file() or Path(source.name).suffix.lower() in COMPRESSION:
+            raise InputError(f"{source.name}: this format is read from plain local files. Copy or unpack it first.")
+        return read(source)
     if kind == ".bin" or (kind != ".glove" and _looks_binary(head)):
         return read_binary(source)
     return _read_text(source, head.removeprefix(BOM), has_words=kind == ".glove")
@@ -100,23 +82,14 @@ def write_vectors(path: StrPath, vectors: Vectors) -> None:
     without a suffix, a RUN folder keep it.
     """
     target = Path(path)
-    kind = format_suffix(target.name)
-    if kind == "" and target.suffix == "":
-        save_run(target, _as_run(vectors))
-    elif target.suffix.lower() in _WHOLE:
-        _WHOLE[target.suffix.lower()](target, vectors)
-    elif kind == ".tsv":
-        write_projector(target, vectors)
-    elif kind in _LINES:
-        check_words(target, vectors)
-        if kind == ".glove":
-            check_first_word(target, vectors)
-        write_parts(target, _LINES[kind](vectors))
-    else:
+    is_compressed = target.suffix.lower() in COMPRESSION
+    write = (_STREAMS if is_compressed else _STREAMS | _WHOLE).get(format_suffix(target.name))
+    if write is None:
         raise InputError(
-            f"{target}: no format goes by this name. Use .bin, .txt, .vec, .w2v, .glove or .tsv, perhaps followed "
-            f"by {', '.join(COMPRESSION)}; {', '.join(_WHOLE)}; or no suffix for a run folder."
+            f"{target}: no format goes by this name. Use {', '.join(_STREAMS)}, perhaps followed "
+            f"by {', '.join(COMPRESSION)}; {', '.join(filter(None, _WHOLE))}; or no suffix for a run folder."
         )
+    write(target, vectors)
 
 
 def vector_files(path: StrPath) -> tuple[Path, ...]:
@@ -125,31 +98,28 @@ def vector_files(path: StrPath) -> tuple[Path, ...]:
     return (target, metadata_of(target)) if format_suffix(target.name) == ".tsv" else (target,)
 
 
-_WHOLE: dict[str, Callable[[Path, Vectors], None]] = {
-    ".npz": write_npz,
-    ".safetensors": write_safetensors,
-    ".parquet": write_parquet,
-}
-_LINES: dict[str, Callable[[Vectors], Iterator[bytes]]] = {
-    ".bin": binary_records,
-    ".txt": word2vec_lines,
-    ".vec": word2vec_lines,
-    ".w2v": word2vec_lines,
-    ".glove": glove_lines,
-}
+def _read_run(source: VectorFile) -> Vectors:
+    vectors = load_run(Path(source.name)).vectors
+    if source.limit is None or source.limit >= len(vectors):
+        return vectors
+    return Vectors(vectors.words[: source.limit], vectors.matrix[: source.limit], forest=vectors.forest)
 
 
-def _read_text(source: Source, head: bytes, *, has_words: bool) -> Vectors:
+def _write_run(target: Path, vectors: Vectors) -> None:
+    codes, counts = sparse.csr_array(vectors.matrix), np.zeros(len(vectors), dtype=np.int64)
+    config = {"source": "write_vectors", "counts": "unknown"}
+    save_run(target, Run(vectors.words, counts, codes, None, forest_of(vectors), config))
+
+
+def _read_text(source: VectorFile, head: bytes, *, has_words: bool) -> Vectors:
     """Read what the first lines say: a header, or numbers alone, or a word and its numbers."""
     skip = preface(head)
     lines = head.split(b"\n", skip + 2)
     if skip:
         source.notice(f"passed over before the first row: {' '.join(map(quoted, lines[:skip]))}.")
-    if has_words:
-        return read_plain(source, skip)
-    if starts_with_header(lines[skip:]):
+    if not has_words and starts_with_header(lines[skip:]):
         return read_word2vec(source, skip)
-    if skip == 0 and is_matrix(head):
+    if not has_words and skip == 0 and is_matrix(head):
         return read_pair(source, words_beside(source.name), source.name)
     return read_plain(source, skip)
 
@@ -166,24 +136,25 @@ def _refuse(name: str, head: bytes) -> None:
         raise InputError(f"{name}: this is UTF-16. Convert the file to UTF-8.")
 
 
-def _local(source: Source) -> Source:
-    if not Path(source.name).is_file() or Path(source.name).suffix.lower() in COMPRESSION:
-        raise InputError(f"{source.name}: this format is read from plain local files. Copy or unpack it first.")
-    return source
-
-
 def _looks_binary(head: bytes) -> bool:
     """Return whether a header is followed by what no text holds. Small samples may lack it: use ``.bin``."""
     first, _, rest = head.partition(b"\n")
     return bool(is_header(first) and _CONTROL.search(rest) and not is_row(rest.partition(b"\n")[0]))
 
 
-def _as_run(vectors: Vectors) -> Run:
-    return Run(
-        words=vectors.words,
-        counts=np.zeros(len(vectors), dtype=np.int64),
-        codes=sparse.csr_array(vectors.matrix),
-        dictionary=None,
-        forest=forest_of(vectors),
-        config={"source": "write_vectors", "counts": "unknown"},
-    )
+_ARRAYS: dict[str, Read] = {".npz": read_npz, ".safetensors": read_safetensors, ".parquet": read_parquet}
+_BY_CONTENT: dict[bytes, Read] = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet}
+_WHOLE: dict[str, Write] = {
+    ".npz": write_npz,
+    ".safetensors": write_safetensors,
+    ".parquet": write_parquet,
+    "": _write_run,
+}
+_STREAMS: dict[str, Write] = {  # each may be compressed
+    ".bin": write_binary,
+    ".txt": write_word2vec,
+    ".vec": write_word2vec,
+    ".w2v": write_word2vec,
+    ".glove": write_glove,
+    ".tsv": write_projector,
+}

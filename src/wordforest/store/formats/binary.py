@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from wordforest.errors import InputError
 from wordforest.runtime.compressed import opened
-from wordforest.store.formats.source import AGAIN, CHUNK, Source, assembled, decoded, parse_header
+from wordforest.store.formats.common import (
+    AGAIN,
+    CHUNK,
+    VectorFile,
+    assembled,
+    check_words,
+    decoded,
+    parse_header,
+    write_parts,
+)
 from wordforest.vectors import Vectors
 
 _LONGEST_WORD = 1 << 16  # bytes without a space that are still taken for a word
 
 
-def read_binary(source: Source) -> Vectors:
+def read_binary(source: VectorFile) -> Vectors:
     """Return the vectors of a binary file; memory grows with what is read, not with the header."""
     words: list[bytes] = []
     values = bytearray()
@@ -25,21 +35,26 @@ def read_binary(source: Source) -> Vectors:
             words.append(raw)
             values += vector
     matrix = np.frombuffer(values, "<f4").astype(np.float32, copy=False).reshape(len(words), width)
-    return assembled(source, decoded(source, words, _place), matrix, _place)
+    return assembled(source, decoded(source, words, _where), matrix, _where)
 
 
-def binary_records(vectors: Vectors) -> Iterator[bytes]:
-    """Yield the header and a record for every word."""
+def write_binary(target: Path, vectors: Vectors) -> None:
+    """Write the header and a record for every word."""
+    check_words(target, vectors)
+    write_parts(target, _lines(vectors))
+
+
+def _lines(vectors: Vectors) -> Iterator[bytes]:
     yield f"{len(vectors)} {vectors.n_dimensions}\n".encode()
     for word, row in zip(vectors.words, vectors.dense, strict=True):
         yield word.encode("utf-8") + b" " + row.astype("<f4").tobytes()
 
 
-def _place(row: int) -> str:
+def _where(row: int) -> str:
     return f"record {row + 1}"
 
 
-def _records(source: Source, handle: BinaryIO, n_words: int, size: int) -> Iterator[tuple[bytes, bytes]]:
+def _records(source: VectorFile, handle: BinaryIO, n_words: int, size: int) -> Iterator[tuple[bytes, bytes]]:
     """Yield word and vector bytes of each record: the word, a space, ``size`` bytes, perhaps a line end."""
     buffer, start = bytearray(), 0
     n_read = n_words if source.limit is None else min(n_words, source.limit)

@@ -10,10 +10,10 @@ from pathlib import Path
 from wordforest.errors import InputError
 from wordforest.runtime.compressed import COMPRESSION, opened
 from wordforest.store.files import replace_pair
-from wordforest.store.formats.source import (
+from wordforest.store.formats.common import (
     AGAIN,
     BOM,
-    Source,
+    VectorFile,
     assembled,
     check_first_word,
     check_words,
@@ -32,27 +32,23 @@ _WITH_COUNT = re.compile(rb"(.*\S)[ \t]+\d+")
 _LINE_BREAK = re.compile(r"[\t\n\r]")
 
 
-def split_pair(name: str) -> tuple[str, str] | None:
-    """Return WORDS and VECTORS of a name ``WORDS+VECTORS``, or None where it names one file."""
-    if "+" not in name or "://" in name or Path(name).exists():
+def pair_of(name: str) -> tuple[str, str] | None:
+    """Return WORDS and VECTORS of a name ``WORDS+VECTORS``, or of NAME.tsv beside NAME.metadata.tsv; else None."""
+    if "://" in name:
         return None
+    if Path(name).exists():
+        words = metadata_of(Path(name))
+        return (str(words), name) if format_suffix(name) == ".tsv" and words.is_file() else None
     parts = name.split("+")
     splits = [("+".join(parts[:i]), "+".join(parts[i:])) for i in range(1, len(parts))]
     there = [pair for pair in splits if all(Path(part).is_file() for part in pair)]
-    if not there:
+    if splits and not there:
         missing = [part for part in splits[0] if not Path(part).is_file()]
         raise InputError(
             f"{name}: no such file or folder, and as WORDS+VECTORS {' and '.join(map(repr, missing))} is missing. "
             "Check the path."
         )
-    return there[0]
-
-
-def projector_pair(name: str) -> tuple[str, str] | None:
-    """Return the words and numbers of NAME.tsv where NAME.metadata.tsv stands beside it."""
-    if format_suffix(name) != ".tsv" or not metadata_of(Path(name)).is_file() or not Path(name).is_file():
-        return None
-    return str(metadata_of(Path(name))), name
+    return there[0] if there else None
 
 
 def words_beside(vectors: str) -> str:
@@ -75,7 +71,7 @@ def words_beside(vectors: str) -> str:
     return str(others[0])
 
 
-def read_pair(source: Source, words_name: str, vectors_name: str) -> Vectors:
+def read_pair(source: VectorFile, words_name: str, vectors_name: str) -> Vectors:
     """Return the vectors whose words and numbers stand on equal lines of two files."""
     matrix = read_matrix(replace(source, name=vectors_name))
     raw, first = _read_words(words_name)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordforest.coder.forest import Forest
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.store.files import replace_file
-from wordforest.store.formats.source import AGAIN, Source, assembled, check_words
+from wordforest.store.formats.common import AGAIN, VectorFile, assembled, check_words
+from wordforest.store.run import parse_forest
 from wordforest.vectors import Dense, Vectors
 
 _PARENT = b"wordforest.parent"
@@ -29,7 +30,7 @@ def write_parquet(target: Path, vectors: Vectors) -> None:
         pq.write_table(table, str(temporary))
 
 
-def read_parquet(source: Source) -> Vectors:
+def read_parquet(source: VectorFile) -> Vectors:
     """Return the vectors of a table with the columns ``word`` and ``vector``."""
     pa, pq = _pyarrow()
     try:
@@ -42,7 +43,12 @@ def read_parquet(source: Source) -> Vectors:
     table = table.slice(0, source.limit)
     words = table.column("word").to_pylist()
     matrix = _matrix(source.name, table.column("vector"))
-    forest = _forest(source.name, metadata[_PARENT], matrix.shape[1]) if _PARENT in metadata else None
+    forest = None
+    if _PARENT in metadata:
+        parent = None
+        with suppress(ValueError, RecursionError):
+            parent = json.loads(metadata[_PARENT])
+        forest = parse_forest(source.name, parent)
     return assembled(source, words, matrix, lambda row: f"row {row}", forest)
 
 
@@ -81,13 +87,3 @@ def _matrix(name: str, column: Any) -> Dense:
     values = lists.flatten().to_numpy(zero_copy_only=False)  # an empty cell becomes NaN, which is reported
     with np.errstate(over="ignore"):
         return np.asarray(values, np.float32).reshape(len(sizes), int(sizes[0]))
-
-
-def _forest(name: str, text: bytes, n_dimensions: int) -> Forest:
-    try:
-        parent = json.loads(text)
-        if not isinstance(parent, list) or any(type(p) is not int for p in parent) or len(parent) != n_dimensions:
-            raise InputError(f"expected a list of {n_dimensions} whole numbers")
-        return Forest(parent)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: its forest cannot be used ({error}). {AGAIN}") from error

@@ -6,33 +6,39 @@ import io
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from wordforest.errors import InputError
 from wordforest.runtime.compressed import opened
-from wordforest.store.formats.source import (
+from wordforest.store.formats.common import (
     AGAIN,
     BOM,
     CHUNK,
-    Source,
+    VectorFile,
     assembled,
+    check_first_word,
+    check_words,
     decoded,
     is_header,
     is_number,
     parse_header,
     quoted,
+    write_parts,
 )
 from wordforest.vectors import Dense, Vectors
 
 LONGEST_LINE = 1 << 24  # bytes: half a million numbers and more
 _FIRST_LINES = 10  # so many lines without a word make a matrix: the first words of a list may be numbers
 _COMMENT = (b"#", b"%", b"//")
-_LARGE = CHUNK // 2  # of numbers in a block, in bytes
+_LARGE = CHUNK // 2  # bytes of a block that is worth loading compiled code for
 
 
-def read_word2vec(source: Source, skip: int) -> Vectors:
+def read_word2vec(source: VectorFile, skip: int) -> Vectors:
     """Return the vectors that follow a header, which follows ``skip`` lines of preface."""
     with opened(source.name) as handle:
         n_words, width = parse_header(source.name, _line_after(source, handle, skip), skip + 1)
@@ -45,7 +51,7 @@ def read_word2vec(source: Source, skip: int) -> Vectors:
     return _named(source, words, matrix, first=skip + 2)
 
 
-def read_plain(source: Source, skip: int) -> Vectors:
+def read_plain(source: VectorFile, skip: int) -> Vectors:
     """Return the vectors of lines ``word f1 .. fM`` after ``skip`` lines of preface."""
     with opened(source.name) as handle:
         line = _line_after(source, handle, skip)
@@ -58,19 +64,27 @@ def read_plain(source: Source, skip: int) -> Vectors:
     return _named(source, words, matrix, first=skip + 1)
 
 
-def read_matrix(source: Source) -> Dense:
+def read_matrix(source: VectorFile) -> Dense:
     """Return the numbers of a file without words, shape (lines, M)."""
-    values, number = bytearray(), 0
     with opened(source.name) as handle:
-        first = _line_after(source, handle, 0)
-        width = len(first.split())
-        for lines in _blocks(source, handle, first):
-            block = _fast(lines, width)
-            values += _bytes(_matrix_lines(source.name, lines, number + 1, width) if block is None else block)
-            number += len(lines)
-    if not number:
-        raise InputError(f"{source.name}: expected a matrix of numbers, but the file is empty. {AGAIN}")
-    return np.frombuffer(values, np.float32).reshape(number, width)
+        line = _line_after(source, handle, 0)
+        if not line:
+            raise InputError(f"{source.name}: expected a matrix of numbers, but the file is empty. {AGAIN}")
+        return _read_rows(source, handle, line, len(line.split()), first=1, has_words=False)[1]
+
+
+def write_word2vec(target: Path, vectors: Vectors) -> None:
+    """Write a header and a line for every word."""
+    check_words(target, vectors)
+    header = f"{len(vectors)} {vectors.n_dimensions}\n".encode()
+    write_parts(target, chain([header], _word_lines(vectors)))
+
+
+def write_glove(target: Path, vectors: Vectors) -> None:
+    """Write a line for every word."""
+    check_words(target, vectors)
+    check_first_word(target, vectors)
+    write_parts(target, _word_lines(vectors))
 
 
 def is_matrix(head: bytes) -> bool:
@@ -111,16 +125,9 @@ def is_row(line: bytes) -> bool:
     return len(fields) > 1 and all(map(is_number, fields[1:]))
 
 
-def glove_lines(vectors: Vectors) -> Iterator[bytes]:
-    """Yield a line for every word."""
+def _word_lines(vectors: Vectors) -> Iterator[bytes]:
     for word, row in zip(vectors.words, number_lines(vectors, " "), strict=True):
         yield word.encode("utf-8") + b" " + row
-
-
-def word2vec_lines(vectors: Vectors) -> Iterator[bytes]:
-    """Yield the header and a line for every word."""
-    yield f"{len(vectors)} {vectors.n_dimensions}\n".encode()
-    yield from glove_lines(vectors)
 
 
 def number_lines(vectors: Vectors, separator: str) -> Iterator[bytes]:
@@ -130,12 +137,12 @@ def number_lines(vectors: Vectors, separator: str) -> Iterator[bytes]:
         yield (form % tuple((row + np.float32(0)).tolist())).encode()  # + 0 turns -0 into 0
 
 
-def _line_after(source: Source, handle: BinaryIO, skip: int) -> bytes:
+def _line_after(source: VectorFile, handle: BinaryIO, skip: int) -> bytes:
     lines = [_whole_line(source, handle) for _ in range(skip + 1)]
     return lines[0].removeprefix(BOM) if skip == 0 else lines[-1]
 
 
-def _whole_line(source: Source, handle: BinaryIO) -> bytes:
+def _whole_line(source: VectorFile, handle: BinaryIO) -> bytes:
     """Return the rest of a line; memory is not spent on one that is no row of numbers."""
     line = handle.readline(LONGEST_LINE)
     if len(line) == LONGEST_LINE:
@@ -146,31 +153,33 @@ def _whole_line(source: Source, handle: BinaryIO) -> bytes:
     return line
 
 
-def _named(source: Source, raw: Sequence[bytes], matrix: Dense, first: int) -> Vectors:
-    def place(row: int) -> str:
+def _named(source: VectorFile, raw: Sequence[bytes], matrix: Dense, first: int) -> Vectors:
+    def where(row: int) -> str:
         return f"line {first + row}"
 
-    return assembled(source, decoded(source, raw, place), matrix, place)
+    return assembled(source, decoded(source, raw, where), matrix, where)
 
 
-def _read_rows(source: Source, handle: BinaryIO, line: bytes, width: int, first: int) -> tuple[list[bytes], Dense]:
-    """Return words and numbers of ``line`` and those after it; memory grows with what is read, not with a header."""
+def _read_rows(
+    source: VectorFile, handle: BinaryIO, line: bytes, width: int, first: int, *, has_words: bool = True
+) -> tuple[list[bytes], Dense]:
+    """Return words, where there are any, and numbers (lines, width) of ``line`` and those after it.
+
+    ``first`` is the number of ``line`` in the file. Memory grows with what is read, not with a header.
+    """
     words: list[bytes] = []
-    values = bytearray()
+    values, number = bytearray(), first
     for lines in _blocks(source, handle, line):
-        parts = [line.split(None, 1) for line in lines]
-        block = _fast([part[1] for part in parts if len(part) == 2], width)
-        if block is not None and len(block) == len(lines):
-            words += [part[0] for part in parts]
-            values += _bytes(block)
-        else:
-            names, numbers = _word_lines(source.name, lines, first + len(words), width)
-            words += names
-            values += _bytes(numbers)
-    return words, np.frombuffer(values, np.float32).reshape(len(words), width)
+        names, numbers = _parsed(lines, width, has_words) or _parsed_carefully(
+            source.name, lines, number, width, has_words
+        )
+        words += names
+        values += numbers
+        number += len(lines)
+    return words, np.frombuffer(values, np.float32).reshape(number - first, width)
 
 
-def _blocks(source: Source, handle: BinaryIO, line: bytes) -> Iterator[list[bytes]]:
+def _blocks(source: VectorFile, handle: BinaryIO, line: bytes) -> Iterator[list[bytes]]:
     """Yield ``line``, where there is one, and the lines after it by the megabyte, at most ``limit`` in all."""
     left = sys.maxsize if source.limit is None else source.limit
     lines = [line] if line else []
@@ -180,7 +189,7 @@ def _blocks(source: Source, handle: BinaryIO, line: bytes) -> Iterator[list[byte
         lines = []
 
 
-def _lines(source: Source, handle: BinaryIO) -> list[bytes]:
+def _lines(source: VectorFile, handle: BinaryIO) -> list[bytes]:
     """Return the lines of about a megabyte, the last one whole."""
     block = handle.read(CHUNK)
     if block and not block.endswith(b"\n"):
@@ -188,50 +197,41 @@ def _lines(source: Source, handle: BinaryIO) -> list[bytes]:
     return io.BytesIO(block).readlines()
 
 
-def _fast(lines: Sequence[bytes], width: int) -> Dense | None:
-    """Return the numbers of a large block, or None: small files are read before compiled code is loaded."""
+def _parsed(lines: Sequence[bytes], width: int, has_words: bool) -> tuple[list[bytes], bytes] | None:
+    """Return words and numbers of a large block, or None where it is small, or the least doubt is left."""
     if sum(map(len, lines)) < _LARGE:
         return None
     from wordforest.store.formats.numbers import parse_numbers
 
-    return parse_numbers(lines, width)
+    parts = [line.split(None, 1) for line in lines] if has_words else [[b"", line] for line in lines]
+    block = parse_numbers([part[1] for part in parts], width) if all(len(part) == 2 for part in parts) else None
+    return None if block is None else ([part[0] for part in parts if has_words], block.tobytes())
 
 
-def _word_lines(name: str, lines: Sequence[bytes], first: int, width: int) -> tuple[list[bytes], array[float]]:
-    """Return the words and numbers of some lines, the first of which has the number ``first`` in the file."""
+def _parsed_carefully(
+    name: str, lines: Sequence[bytes], first: int, width: int, has_words: bool
+) -> tuple[list[bytes], bytes]:
+    """Return words and numbers of lines, the first of which has the number ``first`` in the file."""
     words, values = [], array("f")
     for number, line in enumerate(lines, start=first):
         fields = line.split()
-        if len(fields) != width + 1:
-            fields = _with_spaced_word(name, number, line, width)
-        words.append(fields[0])
-        _append(values, name, number, fields[1:])
-    return words, values
-
-
-def _matrix_lines(name: str, lines: Sequence[bytes], first: int, width: int) -> array[float]:
-    values = array("f")
-    for number, line in enumerate(lines, start=first):
-        fields = line.split()
-        if len(fields) != width or not fields:
+        if has_words:
+            word, *fields = fields if len(fields) == width + 1 else _with_spaced_word(name, number, line, width)
+            words.append(word)
+        elif len(fields) != width or not fields:
             raise InputError(
                 f"{name}, line {number}: expected {max(width, 1)} numbers, but {len(fields)} fields came: "
                 f"{quoted(line)}. Repair the line, or: {AGAIN}"
             )
-        _append(values, name, number, fields)
-    return values
-
-
-def _append(values: array[float], name: str, number: int, fields: Sequence[bytes]) -> None:
-    try:
-        values.extend(map(float, fields))
-        if b"_" in b"".join(fields):  # float() reads 1_0 as 10
-            raise ValueError
-    except ValueError:
+        if b"_" not in b"".join(fields):  # float() reads 1_0 as 10
+            with suppress(ValueError):
+                values.extend(map(float, fields))
+                continue
         position, field = next((i, f) for i, f in enumerate(fields, start=1) if not is_number(f))
         raise InputError(
             f"{name}, line {number}: value {position}, {quoted(field)}, is not a number. Repair it, or: {AGAIN}"
-        ) from None
+        )
+    return words, values.tobytes()
 
 
 def _fields(line: bytes) -> list[bytes]:
@@ -252,7 +252,3 @@ def _with_spaced_word(name: str, number: int, line: bytes, width: int) -> list[b
         f"{name}, line {number}: expected a word and {width} numbers, "
         f"but {len(line.split())} fields came: {quoted(line)}. Repair the line, or: {AGAIN}"
     )
-
-
-def _bytes(block: Dense | array[float]) -> bytes:
-    return block.tobytes()

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from wordforest.errors import InputError
 from wordforest.store.files import read_json, sync_folder, told_as, write_json
+from wordforest.store.layout import RESULTS
 from wordforest.store.lock import locked, workplace
-from wordforest.store.names import RESULTS
 
 READY = ".wordforest-ready"
 _PLAN = "plan.json"

@@ -1,4 +1,4 @@
-"""What all readers share: where vectors come from, words from bytes, repeated words, errors that name the place."""
+"""What all formats share: the file to read, words from bytes, repeated words, errors that name the place."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from wordforest.runtime.compressed import COMPRESSION, created
 from wordforest.store.files import replace_file
 from wordforest.vectors import Vectors, first_non_finite_row
 
-Place: TypeAlias = Callable[[int], str]  # row -> "line 7", "record 7"
+Where: TypeAlias = Callable[[int], str]  # row -> "line 7", "record 7"
 
 AGAIN = "Download or write the file again."
 BOM = b"\xef\xbb\xbf"
 CHUNK = 1 << 20
 
-_SPACE = re.compile(r"[ \t\n\r\x0b\f]")  # what the text formats split at; other Unicode spaces are letters
+SPACE = re.compile(r"[ \t\n\r\x0b\f]")  # what the text formats split at; other Unicode spaces are letters
 _HEADER = re.compile(rb"\s*(-?\d{1,18})\s+(-?\d{1,18})\s*")
 
 
 @dataclass(frozen=True)
-class Source:
+class VectorFile:
     """Vectors to read: their name, how many rows at most (None: all), and who hears what was odd but usable."""
 
     name: str
@@ -33,7 +33,7 @@ class Source:
     on_notice: Callable[[str], None] | None = None
 
     def notice(self, text: str) -> None:
-        """Tell the listener, if there is one."""
+        """Report what was odd, if somebody listens."""
         if self.on_notice is not None:
             self.on_notice(f"{self.name}: {text}")
 
@@ -77,44 +77,41 @@ def quoted(raw: bytes) -> str:
     return repr(raw[:60].decode("utf-8", "replace"))
 
 
-def decoded(source: Source, raw: Sequence[bytes], place: Place) -> list[str]:
+def decoded(source: VectorFile, raw: Sequence[bytes], where: Where) -> list[str]:
     """Return the words of a file in one encoding: UTF-8, or Latin-1 with a notice where a word is not UTF-8."""
     try:
         return [word.decode("utf-8") for word in raw]
-    except UnicodeDecodeError:
-        row = next(row for row, word in enumerate(raw) if not _is_utf8(word))
-    word = raw[row].decode("latin-1")
-    source.notice(f"{place(row)} is not UTF-8, so all words are read as Latin-1 (here {word[:60]!r}).")
+    except UnicodeDecodeError as error:
+        where_not, shown = where(raw.index(error.object)), error.object.decode("latin-1")[:60]
+    source.notice(f"{where_not} is not UTF-8, so all words are read as Latin-1 (here {shown!r}).")
     return [word.decode("latin-1") for word in raw]
 
 
-def assembled(source: Source, words: Sequence[str], matrix: Any, place: Place, forest: Forest | None = None) -> Vectors:
+def assembled(
+    source: VectorFile, words: Sequence[str], matrix: Any, where: Where, forest: Forest | None = None
+) -> Vectors:
     """Return words and matrix (V, M) as vectors, all values finite; of a repeated word the first row stays."""
     row = first_non_finite_row(matrix)
     if row is not None:
         raise InputError(
-            f"{source.name}, {place(row)}: the vector of {words[row]!r} holds NaN or infinity. Remove the word."
+            f"{source.name}, {where(row)}: the vector of {words[row]!r} holds NaN or infinity. Remove the word."
         )
-    if len(set(words)) == len(words):
-        return Vectors(words, matrix, forest=forest)
     first: dict[str, int] = {}
     again = [row for row, word in enumerate(words) if first.setdefault(word, row) != row]
-    word = words[again[0]]
-    source.notice(
-        f"{len(again)} rows of repeated words are left out, the first row of each stays "
-        f"({word!r} on {place(again[0])} stands on {place(first[word])} already)."
-    )
-    return Vectors(list(first), matrix[list(first.values())], forest=forest)
+    if again:
+        word = words[again[0]]
+        source.notice(
+            f"{len(again)} rows of repeated words are left out, the first row of each stays "
+            f"({word!r} on {where(again[0])} stands on {where(first[word])} already)."
+        )
+        words, matrix = list(first), matrix[list(first.values())]
+    try:
+        return Vectors(words, matrix, forest=forest)
+    except InputError as error:  # a forest of another size
+        raise InputError(f"{source.name}: {error}") from error
 
 
-def first_rows(source: Source, vectors: Vectors) -> Vectors:
-    """Return the vectors up to the limit."""
-    if source.limit is None or source.limit >= len(vectors):
-        return vectors
-    return Vectors(vectors.words[: source.limit], vectors.matrix[: source.limit], forest=vectors.forest)
-
-
-def check_words(target: Path, vectors: Vectors, forbidden: re.Pattern[str] | None = _SPACE) -> None:
+def check_words(target: Path, vectors: Vectors, forbidden: re.Pattern[str] | None = SPACE) -> None:
     """Refuse to write nothing, and words that the format would lose or change."""
     if not len(vectors) or not vectors.n_dimensions:
         raise InputError(f"{target}: there is nothing to write, {vectors!r}. Give at least one word and dimension.")
@@ -150,11 +147,3 @@ def fill(temporary: Path, target: Path, parts: Iterable[bytes]) -> None:
     with created(temporary, target.suffix.lower()) as handle:
         for part in parts:
             handle.write(part)
-
-
-def _is_utf8(word: bytes) -> bool:
-    try:
-        word.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

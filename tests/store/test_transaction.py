@@ -12,14 +12,14 @@ import pytest
 from wordforest.errors import InputError
 from wordforest.store.files import replace_file, replace_pair, write_text
 from wordforest.store.lock import locked, remove_leftovers, workplace
-from wordforest.store.swap import READY, replaced, settle
+from wordforest.store.transaction import READY, replaced, settle
 from wordforest.store.vocab import write_vocab
 
 KNOWN = ("a", "b", "c", "last")
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from wordforest.store import swap
+from wordforest.store import transaction
 moves, real = 0, os.replace
 def counted(*args):
     global moves
@@ -27,10 +27,10 @@ def counted(*args):
     if moves == int(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*args)
-with swap.replaced(Path(sys.argv[1]), ("a", "b", "c", "last"), "last") as staging:
+with transaction.replaced(Path(sys.argv[1]), ("a", "b", "c", "last"), "last") as staging:
     for name in ("a", "b", "last"):
         (staging / name).write_text("new")
-    os.replace = swap.os.replace = counted
+    os.replace = transaction.os.replace = counted
 """
 
 
