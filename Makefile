@@ -10,8 +10,10 @@ RUN    ?= demo
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
 
+# Whole files go to the processes, so that what a file prepares is made once; tests/conftest.py puts long files first.
+PROCESSES ?= 2
 test: lint $(VENV)/.browser
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -1,12 +1,24 @@
+import os
 import random
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+# Several processes share the cores (make test), so a BLAS with threads of its own in each would only get in the way.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 # Kernels compile on first use, so a first example may take seconds; derandomised, so that a run can be repeated.
 settings.register_profile("wordforest", deadline=None, derandomize=True)
 settings.load_profile("wordforest")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with long tests first: the last ones to run are then short, and no process waits for another."""
+    marks = ("cluster", "browser", "slow")
+    long = {item.path for item in items if any(item.get_closest_marker(mark) for mark in marks)}
+    items.sort(key=lambda item: item.path not in long)
 
 
 def _sentence(rng: random.Random) -> str:

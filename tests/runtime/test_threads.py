@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Threads, available_cores, one_blas_thread
@@ -135,16 +135,16 @@ def test_a_caller_that_stops_early_ends_all(n_workers: int) -> None:
 
 @every_size
 def test_blas_has_one_thread_in_a_block_and_its_own_number_after(n_workers: int) -> None:
-    before = blas_threads()
-    assert list(Threads(n_workers).map(lambda _: blas_threads(), range(3))) == [{1}] * 3
-    assert blas_threads() == before
+    with threadpool_limits(2):
+        assert list(Threads(n_workers).map(lambda _: blas_threads(), range(3))) == [{1}] * 3
+        assert blas_threads() == {2}
 
 
 def test_one_blas_thread_ends_with_its_block() -> None:
-    before = blas_threads()
-    with one_blas_thread():
-        assert blas_threads() == {1}
-    assert blas_threads() == before
+    with threadpool_limits(2):
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
 
 
 def test_all_cores_are_the_default() -> None:
