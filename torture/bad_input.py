@@ -1,8 +1,8 @@
-"""What can be wrong with what a command is given, by table: CASES is the table, ``told`` what the user then sees.
+"""What can be wrong with what a command is given, by table: CASES is the table, ``run_case`` shows what the user sees.
 
 A case is a kind of input, what is wrong with it, and a command line; ``files`` are what only it needs, made from those
-of a desk that has a corpus, counts, a run and vectors in every format. tests/test_bad_input.py runs every case and
-compares with docs/reliability.md, whose rows ``python -m torture.table`` writes.
+of a desk that has a corpus, counts, a run and vectors in every format. tests/house/test_bad_input.py runs every case
+and compares with docs/reliability.md, whose rows ``python -m torture.table`` writes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ def make_desk(desk: Path) -> None:
     desk.mkdir(parents=True, exist_ok=True)
     lines = ["the king sees his crown\n", "the queen sees her crown\n", "a cat eats fish\n", "a dog eats meat\n"] * 9
     (desk / "corpus.txt").write_text("".join(lines), encoding="utf-8")
+    (desk / "empty").mkdir()
     with chdir(desk):
         count_corpus("corpus.txt", "counts", min_count=1)
         train("counts", out="run", trees=1, epochs=3)
@@ -58,8 +60,8 @@ def make_desk(desk: Path) -> None:
             write_vectors(name, read_vectors("run"))
 
 
-def told(case: Case, desk: Path) -> tuple[int, str, list[str]]:
-    """Run a case at the desk, in this process; return the exit code, what standard error got, and what was left."""
+def run_case(case: Case, desk: Path) -> tuple[CompletedProcess[str], list[str]]:
+    """Run a case at the desk, in this process; return how the command ended, and the names of what it left there."""
     before = {*desk.iterdir()}
     for name, content in case.files.items():
         place = desk / name
@@ -67,14 +69,12 @@ def told(case: Case, desk: Path) -> tuple[int, str, list[str]]:
             origin = _ORIGIN.get(name.partition("/")[0])
             shutil.copytree(desk / origin, place.parent) if origin else place.parent.mkdir()
         place.write_bytes(content(desk) if callable(content) else content)
-    try:
-        ended = run_command(*case.line.split(), cwd=desk)
-    finally:
-        given = {desk / name.partition("/")[0] for name in case.files}
-        left = sorted(path.name for path in {*desk.iterdir()} - before - given)
-        for place in {*desk.iterdir()} - before:
-            shutil.rmtree(place) if place.is_dir() else place.unlink()
-    return ended.returncode, ended.stderr.strip(), left
+    ended = run_command(*case.line.split(), cwd=desk)
+    given = {desk / name.partition("/")[0] for name in case.files}
+    left = sorted(path.name for path in {*desk.iterdir()} - before - given)
+    for place in {*desk.iterdir()} - before:
+        shutil.rmtree(place) if place.is_dir() else place.unlink()
+    return ended, left
 
 
 def shown(message: str) -> str:
@@ -171,6 +171,10 @@ def _cases(given: str, line: str, name: str, contents: Files) -> list[Case]:
 
 CASES = (
     Case("text", "no such file", "count missing.txt --out new --quiet"),
+    Case("text", "one of two files is missing", "count corpus.txt missing.txt --out new --quiet"),
+    Case("text", "an empty folder", "count empty --out new --quiet"),
+    Case("text", "standard input is empty", "count - --out new --quiet"),
+    Case("text", "a run in its place", "count run --out new --quiet"),
     *_cases("text", "count bad.txt --out new --quiet", "bad.txt", {
         "an empty file": b"",
         "white space alone": b" \n\t\r\n" * 9,
@@ -232,6 +236,7 @@ CASES = (
     *_cases("run", SEE + " badrun", "badrun/dictionary.safetensors", {
         "dictionary.safetensors in float64": _safetensors(D=np.ones((3, 13))),
     }),
+    *_cases("run", SEE + " badrun", "badrun/vocab.tsv", {"vocab.tsv with a count in letters": b"the\t5\ncat\tfive\n"}),
     *_cases("run", SEE + " badrun", "badrun/history.jsonl", {"a line of history.jsonl is cut": b'{"a": 1}\n{"b": \n'}),
     Case("run", "it exists already", "train corpus.txt --out run --quiet"),
     Case("run", "complete, with other settings", "train counts --out run --resume --quiet --trees 2"),
@@ -305,6 +310,7 @@ CASES = (
         "cut": _cut("good.parquet"),
         "no table": b"PAR1garbagePAR1",
     }),
+    Case("experiment", "not there", "reproduce missing.toml --out new"),
     *_cases("experiment", "reproduce bad.toml --out new", "bad.toml", {
         "no TOML": b"[[model\n",
         "not UTF-8": b"title = '\xff'\n",
@@ -334,6 +340,9 @@ CASES = (
     Case("train", "50,000 trees", TRAIN + " --trees 50000"),
     Case("train", "a branching of a billion", TRAIN + " --branching 1000,1000,1000"),
     Case("train", "a negative branching", TRAIN + " --branching -3"),
+    Case("train", "a level without children", TRAIN + " --branching 3,0"),
+    Case("train", "a branching in letters", TRAIN + " --branching 3,x"),
+    Case("train", "a branching with a hole", TRAIN + " --branching 3,,3"),
     Case("train", "no tree", TRAIN + " --trees 0"),
     Case("train", "lam is not a number", TRAIN + " --lam nan"),
     Case("train", "lam is infinite", TRAIN + " --lam inf"),
@@ -342,6 +351,10 @@ CASES = (
     Case("train", "depth weights in letters", TRAIN + " --depth-weights a,b"),
     Case("train", "negative depth weights", TRAIN + " --depth-weights -1,1,1"),
     Case("train", "a window of 0", TRAIN + " --window 0"),
+    Case("train", "a dynamic window of 17", TRAIN + " --dynamic-window --window 17"),
+    Case("train", "no word to keep", TRAIN + " --max-vocab 0"),
+    Case("train", "no workers", TRAIN + " --workers 0"),
+    Case("train", "an unknown measure", TRAIN + " --measure mi"),
     Case("train", "memory in letters", TRAIN + " --memory lots"),
     Case("train", "no memory", TRAIN + " --memory 0"),
     Case("train", "a negative seed", TRAIN + " --seed -1"),
@@ -358,10 +371,12 @@ CASES = (
     Case("train", "words to keep are missing", TRAIN + " --keep-words missing.txt"),
     Case("train", "the folder is a file", "train corpus.txt --out corpus.txt --quiet"),
     Case("count", "standard input cannot be read twice", "count - --out new --resume --quiet"),
-    Case("count", "a subsample above 1", "count corpus.txt --out new --quiet --subsample 3"),
+    Case("count", "a subsample of 1", "count corpus.txt --out new --quiet --subsample 1"),
     Case("baseline", "an unknown method", "baseline lsa corpus.txt --out new --quiet"),
     Case("baseline", "more dimensions than contexts", "baseline pca counts --out new --quiet --dimensions 1000000000"),
     Case("baseline", "sentences from counts", "baseline sg counts --out new --quiet"),
+    Case("baseline", "an option of another method", "baseline pca counts --out new --quiet --negative 5"),
+    Case("baseline", "a GPU for a method without", "baseline pca counts --out new --quiet --device cuda"),
     Case("baseline", "dimensions beyond memory",
          "baseline nce corpus.txt --out new --quiet --min-count 1 --dimensions 1000000000"),
     Case("encode", "counts in place of a run", "encode counts counts --out new --quiet"),
@@ -371,6 +386,7 @@ CASES = (
     Case("neighbors", "no neighbour asked for", "neighbors run king -k 0"),
     Case("analogy", "an unknown word", "analogy run king queen wmoan"),
     Case("inspect", "a node that is not there", "inspect run --node 999"),
+    Case("inspect", "a node as a graph", "inspect run --node 0 --format dot"),
     Case("inspect", "a tree that is not there", "inspect run --tree 99"),
     Case("path", "an unknown word", "path run qeen"),
     Case("export", "an unknown suffix", "export run forest.doc"),
@@ -388,6 +404,11 @@ CASES = (
     Case("convert", "into a folder that is not there", "convert run nowhere/vectors.bin"),
     Case("evaluate", "no such data", "evaluate run --data nowhere"),
     Case("evaluate", "an unknown task", "evaluate run --tasks parsing"),
+    Case("evaluate", "one run to compare", "evaluate run --compare"),
+    Case("evaluate", "the file exists", "evaluate run --out corpus.txt"),
+    Case("evaluate", "meaning without other text", "evaluate run --tasks meaning"),
+    Case("evaluate", "other text without meaning", "evaluate run --tasks similarity --held corpus.txt"),
+    Case("evaluate", "meaning on half of a set", "evaluate run --tasks meaning --held corpus.txt --half test"),
     *_cases("evaluate", "evaluate run --data . --tasks similarity", "wordsim/EN-BAD.txt", {
         "similarities that are no numbers": b"king\tqueen\tvery\n",
     }),
@@ -403,5 +424,7 @@ CASES = (
     Case("data", "no such mirror", "data fetch analogy --data here --mirror nowhere"),
     Case("any command", "an unknown option", "train corpus.txt --out new --colour red"),
     Case("any command", "letters for a number", "train corpus.txt --out new --window five"),
+    Case("any command", "an argument is missing", "neighbors run"),
+    Case("any command", "an option is missing", "train corpus.txt"),
     Case("any command", "no such command", "trian corpus.txt"),
 )  # fmt: skip

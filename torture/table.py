@@ -25,15 +25,15 @@ def bad_input_rows(text: str) -> dict[str, str]:
 
 def bad_input_table() -> str:
     """Run every case and return the table."""
-    from torture.bad_input import CASES, make_desk, shown, told
+    from torture.bad_input import CASES, make_desk, run_case, shown
 
     lines = ["| given | what is wrong | what the user sees |", "|---|---|---|"]
     with tempfile.TemporaryDirectory() as folder:
         desk = Path(folder) / "desk"
         make_desk(desk)
         for case in CASES:
-            _, message, _ = told(case, desk)
-            lines.append(f"| {case.given} | {case.wrong} | `{_escaped(shown(message))}` |")
+            ended, _ = run_case(case, desk)
+            lines.append(f"| {case.given} | {case.wrong} | `{_escaped(shown(ended.stderr))}` |")
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torture.bad_input import CASES, Case, make_desk, shown, told
+from torture.bad_input import CASES, Case, make_desk, run_case, shown
 from torture.table import bad_input_rows
 from wordforest.cli import app
 
@@ -22,14 +22,14 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_is_wrong_is_told_as_documented(desk: Path, case: Case) -> None:
-    code, message, left = told(case, desk)
-    assert code == 2
-    error = message[message.find("error: ") :]
-    assert error.startswith("error: "), message
+def test_what_is_wrong_is_reported_as_documented(desk: Path, case: Case) -> None:
+    ended, left = run_case(case, desk)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    error = ended.stderr[ended.stderr.find("error: ") :]
+    assert error.startswith("error: "), ended.stderr
     assert len(error.splitlines()) <= 2
     assert left == [*case.keeps]
-    assert shown(message) == ROWS[case.name]
+    assert shown(ended.stderr) == ROWS[case.name]
 
 
 def test_the_table_has_the_cases_and_no_others() -> None:
@@ -56,10 +56,10 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_what_is_odd_but_usable_is_used_with_a_note(desk: Path, name: str) -> None:
     line, content, note = ODD[name]
-    code, message, _ = told(Case("vectors", name, line, {line.split()[1]: content}), desk)
-    assert code == 0, message
-    assert message == "" if not note else message.startswith("note: ")
-    assert note in message
+    ended, _ = run_case(Case("vectors", name, line, {line.split()[1]: content}), desk)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == "" if not note else ended.stderr.startswith("note: ")
+    assert note in ended.stderr
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r", "\x0b", "mixed"])
