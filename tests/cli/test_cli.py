@@ -24,7 +24,7 @@ from wordforest.settings import CountSettings, TrainSettings
 
 WORDFOREST = [sys.executable, "-m", "wordforest"]
 COMMANDS = sorted(typer.main.get_command(app).commands)
-HEAVY = ["torch", "dask", "matplotlib", "dash", "numba", "sklearn", "scipy"]
+HEAVY = ["torch", "dask", "matplotlib", "flask", "numba", "sklearn", "scipy"]
 FAST = ["--trees", "2", "--epochs", "8", "--quiet"]
 RUN_FILES = {
     "config.json", "vocab.tsv", "codes.safetensors", "dictionary.safetensors", "forest.json", "history.jsonl",

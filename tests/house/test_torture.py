@@ -37,7 +37,7 @@ def test_kills_and_faults_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_load_leaves_memory_as_it_was(tmp_path: Path) -> None:
-    pytest.importorskip("dash")
+    pytest.importorskip("flask")
     rows = tortured(tmp_path, "load")
     assert rows[0]["requests"] > 100
     assert all(row["errors"] == 0 for row in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -17,13 +17,6 @@ ModelsArg = Annotated[
 Host = Annotated[str, typer.Option(help="Address to listen at; the default is reached from this machine alone.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any free one.")]
 OpenOpt = Annotated[bool, typer.Option("--open/--no-browser", help="Open the page in the browser.")]
-MapOpt = Annotated[
-    Literal["auto", "forest", "pca", "tsne"],
-    typer.Option(
-        "--map",
-        help="Places of words: amid their nodes, by principal axes, or t-SNE (takes minutes, kept for next time).",
-    ),
-]
 Export = Annotated[Path | None, typer.Option(help="Write one HTML file that works offline, and serve nothing.")]
 TopWords = Annotated[int, typer.Option(min=1, help="Words that --export keeps, most frequent first.")]
 
@@ -32,17 +25,17 @@ TopWords = Annotated[int, typer.Option(min=1, help="Words that --export keeps, m
 @friendly
 def explore(
     vectors: ModelsArg, host: Host = "127.0.0.1", port: Port = 8050, open_page: OpenOpt = False,
-    map_kind: MapOpt = "auto", export: Export = None, top_words: TopWords = 3000,
+    export: Export = None, top_words: TopWords = 3000,
     force: Force = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
 ) -> None:  # fmt: skip
     """Walk through the forest on a local web page, or write it as one file with --export."""
     if export is not None:
         _check_target(export, force)
-        _write(export, _models(vectors), top_words, map_kind)
+        _write(export, _models(vectors), top_words)
         return
     try:
-        from wordforest.explorer.maps import cache_folder
-        from wordforest.explorer.server import is_local, listen, make_app, open_server, serve
+        from wordforest.explorer.app import is_local, make_app
+        from wordforest.explorer.server import listen, open_server, serve
     except ImportError as error:
         raise MissingExtraError("the explorer", "explore") from error
     if not is_local(host):
@@ -51,7 +44,7 @@ def explore(
         models = _models(vectors)
         for model in models:
             model.warm()
-        server = open_server(make_app(models, host=host, map_kind=map_kind, cache=cache_folder()), listener)
+        server = open_server(make_app(models, host=host), listener)
 
     def on_ready(url: str) -> None:
         sys.stderr.write(f"{url} shows {', '.join(model.name for model in models)}. Ctrl-C ends it.\n")
@@ -64,7 +57,7 @@ def explore(
 
 
 def _models(names: list[str]) -> list[Any]:
-    from wordforest.explorer.open import open_models
+    from wordforest.explorer.model import open_models
 
     def on_notice(notice: str) -> None:
         sys.stderr.write(f"note: {notice}\n")
@@ -78,11 +71,9 @@ def _check_target(path: Path, force: bool) -> None:
     keep_existing(path, force)
 
 
-def _write(path: Path, models: list[Any], top_words: int, map_kind: Any) -> None:
-    if map_kind == "tsne":
-        raise InputError("--export holds no t-SNE map, which takes minutes. Use --map auto, forest or pca.")
+def _write(path: Path, models: list[Any], top_words: int) -> None:
     from wordforest.explorer.export import page_text
     from wordforest.store import write_text
 
-    write_text(path, page_text(models, top_words=top_words, map_kind=map_kind))
+    write_text(path, page_text(models, top_words=top_words))
     sys.stderr.write(f"wrote {path}: {path.stat().st_size / 1e6:.1f} MB, opens in any browser\n")

@@ -7,78 +7,45 @@ import hashlib
 import html
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
-from wordforest.explorer.maps import Kind, quick_places
 from wordforest.explorer.model import Model, summary
+from wordforest.explorer.page import ASSETS, OFFLINE, asset_paths, page_html
 from wordforest.explorer.views import node_card
 
 TOP_WORDS = 3000
 _CARD_WORDS = 12
-_HERE = Path(__file__).parent
-_SERVER_ONLY = ("00_nonce.js", "70_dash.js")
 _DENSE = 0.5  # share of non-zeros from which indices cost more than zeros
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>wordforest</title>
-<link rel="icon" href="data:image/svg+xml;base64,{icon}">
-<style>{style}</style>
-</head>
-<body>
-<a class="skip" href="#stage">Skip to the page</a>
-<div class="page">
-<header class="top">
-<a class="brand" href="#/" aria-label="wordforest: start"><span class="mark" aria-hidden="true"></span>wordforest</a>
-<nav aria-label="Pages">
-<a href="#/">Forest</a><a href="#/compare">Compare</a><a href="#/analogy">Analogy</a><a href="#/map">Map</a>
-</nav>
-<div id="search" class="search" role="search"></div>
-</header>
-<main id="stage" tabindex="-1"><noscript>This page needs JavaScript. It loads nothing.</noscript></main>
-<div id="status" class="status" role="status" aria-live="polite"></div>
-<p class="holds">{holds}</p>
-</div>
-<script type="application/json" id="data">{data}</script>
-<script>{code}</script>
-</body>
-</html>
-"""
 
 
-def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS, map_kind: Kind = "auto") -> str:
+def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS) -> str:
     """Return an HTML page that holds the first ``top_words`` words of each model, all nodes, and nothing foreign."""
     if top_words < 1:
         raise InputError(f"{top_words} words came, but the page needs at least one. Raise --top-words.")
-    data = [model_data(model, top_words, map_kind) for model in models]
-    icon = base64.b64encode((_HERE / "assets" / "icon.svg").read_bytes()).decode()
-    style = _joined("assets", ".css").replace("icon.svg", f"data:image/svg+xml;base64,{icon}")
-    code = _joined("assets", ".js") + _joined("offline", ".js")
+    data = [model_data(model, top_words) for model in models]
+    icon = f"data:image/svg+xml;base64,{base64.b64encode((ASSETS / 'icon.svg').read_bytes()).decode()}"
+    style = "\n".join(path.read_text(encoding="utf-8") for path in asset_paths(".css")).replace("icon.svg", icon)
+    shared = [path for path in asset_paths(".js") if path.name != "70_server.js"]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in [*shared, OFFLINE / "80_engine.js"])
     rules = (
         f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
     counts = (f"{len(d['kept']):,} of {d['summary']['words']:,} words of {d['summary']['name']}" for d in data)
-    return _PAGE.format(
-        policy=html.escape(rules, quote=False).replace('"', "&quot;"),
-        icon=icon,
-        style=style,
-        code=code,
-        data=inline_json(data),
-        holds=html.escape(f"This file holds {', '.join(counts)}."),
+    return page_html(
+        head=f'<meta http-equiv="Content-Security-Policy" content="{rules}">\n'
+        f'<link rel="icon" href="{icon}">\n<style>{style}</style>',
+        scripts=f'<script type="application/json" id="data">{inline_json(data)}</script>\n<script>{code}</script>',
+        foot=f'<p class="holds">{html.escape("This file holds " + ", ".join(counts))}.</p>',
+        to="#",
     )
 
 
-def model_data(model: Model, top_words: int, map_kind: Kind = "auto") -> dict[str, Any]:
+def model_data(model: Model, top_words: int) -> dict[str, Any]:
     """Return what the page holds of a model: its forest, all node cards, and the words kept with their codes.
 
     Codes are kept as whole shares of 1/32767 of each word's largest size (exact zeros stay, nothing else becomes one):
@@ -89,7 +56,6 @@ def model_data(model: Model, top_words: int, map_kind: Kind = "auto") -> dict[st
     limit = np.abs(codes).max(axis=1, initial=0.0)
     share = np.abs(codes) / np.where(limit > 0, limit, 1.0)[:, None] * 32767
     quantised = (np.sign(codes) * np.maximum(np.rint(share), codes != 0)).astype("<i2")
-    places = quick_places(model, map_kind)[rows]
     return {
         "summary": summary(model),
         "kept": [model.words[row] for row in rows],
@@ -97,7 +63,7 @@ def model_data(model: Model, top_words: int, map_kind: Kind = "auto") -> dict[st
         "counts": model.counts[rows].tolist() if model.counts is not None else None,
         "limit": [float(f"{x:.6g}") for x in limit],
         "codes": _packed_codes(quantised),
-        "places": _packed(np.rint(places / 1.25 * 32767).astype("<i2")),
+        "points": _packed(np.rint(model.points[rows] / 1.25 * 32767).astype("<i2")),
         "cards": [node_card(model, node, _CARD_WORDS) for node in range(len(model.forest))],
     }
 
@@ -125,11 +91,6 @@ def _packed_codes(quantised: NDArray[np.int16]) -> dict[str, str]:
 
 def _packed(array: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-
-
-def _joined(folder: str, suffix: str) -> str:
-    paths = sorted(path for path in (_HERE / folder).iterdir() if path.suffix == suffix)
-    return "\n".join(path.read_text(encoding="utf-8") for path in paths if path.name not in _SERVER_ONLY)
 
 
 def _hash(text: str) -> str:

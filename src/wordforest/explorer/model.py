@@ -1,20 +1,27 @@
-"""What the page knows of one model: its vectors, forest, node labels, counts and dictionary. No web, no files."""
+"""What the page knows of one model: its vectors, forest, node labels, counts, dictionary and map. No web."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest import store
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
+from wordforest.explorer.maps import Points, map_points
+from wordforest.reading import label_nodes
 from wordforest.store import Run
 from wordforest.vectors import Vectors, forest_of
 
+MAX_MODELS = 4
+_LABEL_WORDS = 5
 _LAST = "\U0010ffff"  # sorts after every character: the end of a prefix's words
 
 
@@ -47,6 +54,11 @@ class Model:
         order = sorted(range(len(folded)), key=folded.__getitem__)
         return [folded[row] for row in order], np.array(order, dtype=np.intp)
 
+    @cached_property
+    def points(self) -> Points:
+        """Points of the words on the map, (V, 2); a few seconds for a large model."""
+        return map_points(self)
+
     def warm(self) -> None:
         """Compute now what the first questions would wait for."""
         _ = self.vectors.unit, self.spelling
@@ -57,10 +69,21 @@ class Model:
             raise InputError(f"node {node} does not exist: this forest has the nodes 0 to {len(self.forest) - 1}.")
 
 
-def build_model(name: str, source: Run | Vectors, *, label_words: int = 5) -> Model:
-    """Return a model for the page from a run, or from vectors that came without one."""
-    from wordforest.reading import label_nodes
+def open_models(names: Sequence[str], on_notice: Callable[[str], None] | None = None) -> list[Model]:
+    """Return the models of run folders or files of vectors; what a person should know goes to ``on_notice``."""
+    if not 1 <= len(names) <= MAX_MODELS:
+        raise InputError(f"{len(names)} models came, but a page shows 1 to {MAX_MODELS} side by side. Give fewer.")
+    short = [Path(name).resolve().name or name for name in names]
+    titles = [name if short.count(title) > 1 else title for name, title in zip(names, short, strict=True)]
+    sources = [
+        store.load_run(Path(name)) if Path(name).is_dir() else store.read_vectors(name, on_notice=on_notice)
+        for name in names
+    ]
+    return [build_model(title, source) for title, source in zip(titles, sources, strict=True)]
 
+
+def build_model(name: str, source: Run | Vectors) -> Model:
+    """Return a model for the page from a run, or from vectors that came without one."""
     vectors = source.vectors if isinstance(source, Run) else source
     if not len(vectors) or not vectors.n_dimensions:
         raise InputError(f"{name}: {len(vectors)} words of {vectors.n_dimensions} dimensions leave nothing to show.")
@@ -73,7 +96,7 @@ def build_model(name: str, source: Run | Vectors, *, label_words: int = 5) -> Mo
         name=name,
         vectors=vectors,
         forest=forest,
-        labels=tuple(label_nodes(vectors, k=label_words)),
+        labels=tuple(label_nodes(vectors, k=_LABEL_WORDS)),
         used=vectors.uses(),
         drawn=vectors.forest is not None and len(forest.roots) < len(forest),
         counts=counts,

@@ -1,28 +1,20 @@
-"""The web server: one process, a thread for every request, on this machine alone unless told otherwise."""
+"""The web server: one process, a thread for every request, on this machine alone unless asked otherwise."""
 
 from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-import dash
+from flask import Flask
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from wordforest.errors import InputError
-from wordforest.explorer.callbacks import add_callbacks, add_data
-from wordforest.explorer.layout import INDEX, page_layout
-from wordforest.explorer.maps import Kind, MapMaker
-from wordforest.explorer.model import Model
-from wordforest.explorer.security import is_local, protect, style_nonce
-
-__all__ = ["is_local", "listen", "make_app", "open_server", "serve"]
 
 
 class _Handler(WSGIRequestHandler):
-    """Answers without a word on the terminal, and without telling which server it is."""
+    """Answers without a word on the terminal, and without naming the software."""
 
     protocol_version = "HTTP/1.1"
 
@@ -32,30 +24,6 @@ class _Handler(WSGIRequestHandler):
 
     def version_string(self) -> str:
         return "wordforest"
-
-
-def make_app(
-    models: Sequence[Model], *, host: str = "127.0.0.1", map_kind: Kind = "auto", cache: Path | None = None
-) -> Any:
-    """Return the Dash app of the page, every asset from installed packages; ``app.server`` is its WSGI app."""
-    shown = list(models)
-    make: Any = dash.Dash
-    app = make(
-        "wordforest.explorer",
-        assets_folder=str(Path(__file__).parent / "assets"),
-        serve_locally=True,
-        index_string=INDEX,
-        title="wordforest",
-        update_title=None,
-    )
-    plain = app.interpolate_index
-    app.interpolate_index = lambda **parts: plain(**parts).replace("%nonce%", style_nonce(), 1)
-    app.layout = page_layout(shown)
-    makers = [MapMaker(model, map_kind, cache) for model in shown]
-    add_callbacks(app, shown, makers)
-    add_data(app.server, shown, makers)
-    protect(app.server, shown, host, list(app.csp_hashes()))
-    return app
 
 
 def listen(host: str = "127.0.0.1", port: int = 8050) -> socket.socket:
@@ -75,12 +43,12 @@ def listen(host: str = "127.0.0.1", port: int = 8050) -> socket.socket:
     return listener
 
 
-def open_server(app: Any, listener: socket.socket) -> BaseWSGIServer:
-    """Return a server for an app on a listening socket, which it takes over; ``port`` tells where it is."""
+def open_server(app: Flask, listener: socket.socket) -> BaseWSGIServer:
+    """Return a server for an app on a listening socket, which it takes over; ``port`` is where it is."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     host, port = listener.getsockname()[:2]
     with listener:  # the server listens on a copy
-        return make_server(host, port, app.server, threaded=True, request_handler=_Handler, fd=listener.fileno())
+        return make_server(host, port, app, threaded=True, request_handler=_Handler, fd=listener.fileno())
 
 
 def serve(server: BaseWSGIServer, on_ready: Callable[[str], None]) -> None:

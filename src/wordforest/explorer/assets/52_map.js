@@ -3,34 +3,15 @@
   "use strict";
   const wf = window.wordforest;
   const { el } = wf;
-  const known = []; // by model: plot, words, places; kept while the page lives
+  const known = []; // by model: plot, words, points; kept while the page lives
 
   wf.hasMap = true;
-  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
   async function load(index) {
     const state = (known[index] = known[index] || { plot: new wf.Plot() });
     if (!state.words) state.words = await wf.source.words(index);
-    while (!state.places) {
-      const found = await wf.source.places(index);
-      if (found) Object.assign(state, found);
-      else await wait(250);
-    }
-    if (!state.final && !state.polling) refine(index, state);
+    if (!state.points) state.points = await wf.source.points(index);
     return state;
-  }
-
-  /** Ask again while a better map is being made. */
-  async function refine(index, state) {
-    state.polling = true;
-    while (!state.final) {
-      await wait(3000);
-      const found = await wf.source.places(index);
-      if (found && found.final) {
-        Object.assign(state, found);
-        state.plot.set(state.places, state.words, state.plot.values, state.plot.limit);
-      }
-    }
   }
 
   async function paint(index, node, word, card) {
@@ -38,7 +19,7 @@
     const values = node === null ? null : await wf.source.values(index, node);
     const plot = state.plot;
     plot.marked = -1;
-    plot.set(state.places, state.words, values && values.values, values && values.limit);
+    plot.set(state.points, state.words, values && values.values, values && values.limit);
     const tell = (row) => card.replaceChildren(...about(plot, row));
     plot.onpick = tell;
     plot.onhover = (row) => { if (plot.marked < 0) tell(row); };
@@ -103,10 +84,10 @@
   function mapRows(chosen) {
     const rows = [["model", "word", "x", "y", "coefficient"]];
     known.forEach((state, index) => {
-      if (!state.places) return;
+      if (!state.points) return;
       const values = index === chosen ? state.plot.values : null;
-      state.words.forEach((word, row) => rows.push([wf.models[index].name, word, +state.places[2 * row].toFixed(5),
-        +state.places[2 * row + 1].toFixed(5), values ? +values[row].toPrecision(5) : ""]));
+      state.words.forEach((word, row) => rows.push([wf.models[index].name, word, +state.points[2 * row].toFixed(5),
+        +state.points[2 * row + 1].toFixed(5), values ? +values[row].toPrecision(5) : ""]));
     });
     return rows;
   }

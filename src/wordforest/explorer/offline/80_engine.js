@@ -184,8 +184,8 @@
   wf.source = {
     view: (address) => Promise.resolve({ ...view(address), address }),
     words: (index) => Promise.resolve(models[index].data.kept),
-    places: (index) => Promise.resolve({ final: true,
-      places: Float32Array.from(new Int16Array(bytes(models[index].data.places)), (value) => (1.25 * value) / 32767) }),
+    points: (index) => Promise.resolve(
+      Float32Array.from(new Int16Array(bytes(models[index].data.points)), (value) => (1.25 * value) / 32767)),
     values: (index, node) => {
       const { codes, n, m } = models[index];
       const values = Float32Array.from({ length: n }, (_, row) => codes[row * m + node]);

@@ -1,0 +1,155 @@
+"""The page as a Flask app: one frame for every address, the data that it asks for, and what keeps it to itself."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, jsonify, request
+from werkzeug.exceptions import HTTPException
+
+from wordforest.errors import InputError
+from wordforest.explorer.model import Model, complete, summary
+from wordforest.explorer.page import ASSETS, asset_paths, page_html
+from wordforest.explorer.routes import UnknownPageError, exists, page_view, parse_route
+from wordforest.explorer.views import node_values
+
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+))(?::[0-9]{1,5})?")  # [::1]:80, name:80
+_BINARY = "application/octet-stream"
+_HEADERS = {
+    # nothing but this server, no eval, no inline code
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+def make_app(models: Sequence[Model], *, host: str = "127.0.0.1") -> Flask:
+    """Return the app of a page that shows the models and answers to ``host``; every asset is a file of this package."""
+    app = Flask("wordforest.explorer", static_folder=str(ASSETS), static_url_path="/assets")
+    _add_data(app, list(models))
+    _add_pages(app, list(models))
+    _protect(app, host)
+    return app
+
+
+def _add_data(app: Flask, models: list[Model]) -> None:
+    """Serve what the page asks for: JSON, and long rows of numbers as bytes."""
+
+    @app.get("/data/models")
+    def summaries() -> Response:
+        return jsonify([summary(model) for model in models])
+
+    @app.get("/data/view")
+    def view() -> Response:
+        address = request.args.get("address", "")
+        try:
+            found = page_view(models, parse_route(address, len(models)))
+        except InputError as error:
+            found = {"kind": "missing", "message": str(error)}
+        return jsonify(found | {"address": address})
+
+    @app.get("/data/complete")
+    def completions() -> Response:
+        prefix = request.args.get("prefix", "")[:200]
+        return jsonify(list(dict.fromkeys(word for model in models for word in complete(model, prefix)))[:10])
+
+    @app.get("/data/<int:model>/words")
+    def words(model: int) -> Response:
+        return jsonify(models[model].words) if model < len(models) else _refusal("There is no such model.", 404)
+
+    @app.get("/data/<int:model>/points")
+    def points(model: int) -> Response:
+        if model >= len(models):
+            return _refusal("There is no such model.", 404)
+        return Response(models[model].points.astype("<f4").tobytes(), mimetype=_BINARY)
+
+    @app.get("/data/<int:model>/node/<int:node>")
+    def values(model: int, node: int) -> Response:
+        if model >= len(models) or node >= len(models[model].forest):
+            return _refusal("There is no such node.", 404)
+        found, limit = node_values(models[model], node)
+        return Response(found.tobytes(), mimetype=_BINARY, headers={"X-Limit": repr(limit)})
+
+
+def _add_pages(app: Flask, models: list[Model]) -> None:
+    """Serve the frame at every address that is a page, with 404 where no model has what it is about."""
+    styles = [f'<link rel="stylesheet" href="/assets/{path.name}">' for path in asset_paths(".css")]
+    scripts = [f'<script src="/assets/{path.name}"></script>' for path in asset_paths(".js")]
+    head = "\n".join(['<link rel="icon" href="/assets/icon.svg">', *styles])
+    frame = page_html(head=head, scripts="\n".join(scripts))
+
+    @app.get("/", defaults={"path": ""})
+    @app.get("/<path:path>")
+    def page(path: str) -> Response:  # noqa: ARG001 the address is read as it came, still escaped
+        try:
+            found = exists(models, parse_route(raw_address(request.environ), len(models)))
+        except UnknownPageError:
+            return _refusal("There is no such page. Start at /", 404)
+        return Response(frame, 200 if found else 404)
+
+
+def _protect(app: Flask, host: str) -> None:
+    def check() -> Response | None:
+        if not is_allowed_host(request.headers.get("Host", ""), host):
+            return _refusal("This page answers to its own address only.", 403)
+        origin = request.headers.get("Origin")
+        if origin and origin not in (f"http://{request.host}", f"https://{request.host}"):
+            return _refusal("This page answers to itself only.", 403)
+        return None
+
+    def finish(response: Response) -> Response:
+        response.headers.update(_HEADERS)
+        if not request.path.startswith("/assets/"):
+            response.headers["Cache-Control"] = "no-store"
+        return response
+
+    def fail(error: Exception) -> Any:
+        return error if isinstance(error, HTTPException) else _refusal("This question cannot be answered.", 400)
+
+    app.before_request(check)
+    app.after_request(finish)
+    app.register_error_handler(Exception, fail)
+
+
+def is_allowed_host(header: str, bound: str) -> bool:
+    """Return whether a Host header names this server: a foreign name that was made to point here does not.
+
+    A server on loopback answers to loopback names; one on another address also to any number and to ``bound`` itself.
+    """
+    found = _HOST.fullmatch(header)
+    name = (found[1] or found[2]).lower() if found else ""
+    if found and name in ("localhost", bound.lower()):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or not is_local(bound)
+
+
+def is_local(host: str) -> bool:
+    """Return whether an address is reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def raw_address(environ: dict[str, Any]) -> str:
+    """Return the path and query of a request as they came, still escaped."""
+    raw = str(environ.get("RAW_URI") or environ.get("REQUEST_URI") or environ.get("PATH_INFO", "/"))
+    parts = urlsplit(raw) if "://" in raw.partition("?")[0] else None
+    return f"{parts.path}?{parts.query}" if parts else raw
+
+
+def _refusal(message: str, status: int) -> Response:
+    return Response(message + "\n", status, mimetype="text/plain")
