@@ -57,8 +57,13 @@ def main() -> None:
         print(f"{name}: seed {options.seed}", file=sys.stderr, flush=True)
         started = time.monotonic()
         folder = options.scratch / f"torture-{name}-{os.getpid()}"
-        facts = {"part": name, "seed": options.seed, "short": options.short, "python": platform.python_version(),
-                 "date": time.strftime("%Y-%m-%d")}  # fmt: skip
+        facts = {
+            "part": name,
+            "seed": options.seed,
+            "short": options.short,
+            "python": platform.python_version(),
+            "date": time.strftime("%Y-%m-%d"),
+        }
         for row in _part(name)(folder, options.seed, options.short, options.only):
             seconds, started = time.monotonic() - started, time.monotonic()
             print(json.dumps(row), flush=True)

@@ -47,7 +47,7 @@ class Ended:
 
 
 def with_shim(scratch: Path) -> None:
-    """Begin this process anew with the shim loaded, once; without a C compiler go on without."""
+    """Begin this process anew with the shim loaded, once; without a C compiler run without it."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if "TORTURE_SHIM" in os.environ or compiler is None or sys.platform != "linux":
         return
@@ -82,17 +82,17 @@ def run(
 
     ``meanwhile(pid, started)`` is called at once in the parent, to send signals. ``root`` is where faults apply.
     """
-    said, told = desk / "said.txt", desk / "events.txt"
-    told.unlink(missing_ok=True)
+    said, counted = desk / "said.txt", desk / "events.txt"
+    counted.unlink(missing_ok=True)
     started = time.monotonic()
     pid = os.fork()
     if pid == 0:
-        _become(arguments, said, told, fault, at, root or desk, user)
+        _become(arguments, said, counted, fault, at, root or desk, user)
     if meanwhile is not None:
         meanwhile(pid, started)
     status = _waited(pid, started + LONGEST)
     seconds = time.monotonic() - started
-    events = int(told.read_text()) if told.exists() and told.read_text() else 0
+    events = int(counted.read_text()) if counted.exists() and counted.read_text() else 0
     return Ended(os.waitstatus_to_exitcode(status), said.read_text(errors="replace"), seconds, events)
 
 
@@ -110,13 +110,13 @@ def _waited(pid: int, until: float) -> int:
 
 
 def _become(
-    arguments: list[str], said: Path, told: Path, fault: Fault, at: int, root: Path, user: int | None
-) -> None:  # fmt: skip
+    arguments: list[str], said: Path, counted: Path, fault: Fault, at: int, root: Path, user: int | None
+) -> None:
     """Be the command; never returns."""
     code = 70
     try:
         output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        counted = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        events = os.open(counted, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -132,7 +132,7 @@ def _become(
         if fault:
             n = ctypes.CDLL(None).torture_count()
             arm(root, Fault.OFF, 0)
-            os.write(counted, str(n).encode())
+            os.write(events, str(n).encode())
     except BaseException:
         traceback.print_exc()
     finally:

@@ -28,7 +28,7 @@ options = { epochs = 2 }
 @dataclass(frozen=True)
 class Command:
     """A command line; names in braces are inputs and ``{out}``. ``again`` are options of a second try, ``old`` those
-    that make another result, which the first try is then told to replace with ``force``."""
+    that make another result, which the first try then replaces with ``force``."""
 
     name: str
     line: str
@@ -48,27 +48,65 @@ class Command:
 
 
 COMMANDS = (
-    Command("count", "count {corpus} --out {out} --memory 1M --min-count 2 --workers 2 --quiet", "--resume",
-            "--window 3", last="counts.safetensors"),
-    Command("count, adding text", "count {corpus} --add {extendable} --out {out} --min-count 2 --workers 2 --quiet",
-            "--resume", "--max-vocab 500", last="counts.safetensors"),
-    Command("train online", "train {counts} --out {out} --trees 2 --epochs 3 --tol 0 --workers 2 --quiet", "--resume",
-            "--seed 1", last="codes.safetensors"),
-    Command("train entries", "train {counts} --out {out} --trees 2 --learner entries --epochs 3 --tol 0 --eta 0.01 "
-            "--workers 2 --quiet", "--resume", "--seed 1", last="codes.safetensors"),
-    Command("train on text", "train {corpus} --out {out} --min-count 2 --trees 2 --epochs 3 --tol 0 --workers 2 "
-            "--quiet", "--resume", "--seed 1", last="codes.safetensors"),
-    Command("train weighted", "train {counts} --out {out} --weights count:0.5 --zeros 0.1 --trees 2 --epochs 3 --tol 0 "
-            "--workers 2 --quiet", "--resume", "--seed 1", last="codes.safetensors"),
+    Command(
+        "count",
+        "count {corpus} --out {out} --memory 1M --min-count 2 --workers 2 --quiet",
+        "--resume",
+        "--window 3",
+        last="counts.safetensors",
+    ),
+    Command(
+        "count, adding text",
+        "count {corpus} --add {extendable} --out {out} --min-count 2 --workers 2 --quiet",
+        "--resume",
+        "--max-vocab 500",
+        last="counts.safetensors",
+    ),
+    Command(
+        "train online",
+        "train {counts} --out {out} --trees 2 --epochs 3 --tol 0 --workers 2 --quiet",
+        "--resume",
+        "--seed 1",
+        last="codes.safetensors",
+    ),
+    Command(
+        "train entries",
+        "train {counts} --out {out} --trees 2 --learner entries --epochs 3 --tol 0 --eta 0.01 --workers 2 --quiet",
+        "--resume",
+        "--seed 1",
+        last="codes.safetensors",
+    ),
+    Command(
+        "train on text",
+        "train {corpus} --out {out} --min-count 2 --trees 2 --epochs 3 --tol 0 --workers 2 --quiet",
+        "--resume",
+        "--seed 1",
+        last="codes.safetensors",
+    ),
+    Command(
+        "train weighted",
+        "train {counts} --out {out} --weights count:0.5 --zeros 0.1 --trees 2 --epochs 3 --tol 0 --workers 2 --quiet",
+        "--resume",
+        "--seed 1",
+        last="codes.safetensors",
+    ),
     Command("encode", "encode {run} {counts} --out {out} --workers 2 --quiet", last="codes.safetensors"),
-    Command("baseline pca", "baseline pca {counts} --out {out} --dimensions 5 --workers 2 --quiet", old="--seed 1",
-            last="codes.safetensors"),
+    Command(
+        "baseline pca",
+        "baseline pca {counts} --out {out} --dimensions 5 --workers 2 --quiet",
+        old="--seed 1",
+        last="codes.safetensors",
+    ),
     Command("convert to a folder", "convert {vectors} {out}", last="codes.safetensors"),
     Command("convert to a file", "convert {run} {out}.bin"),
     Command("convert to two files", "convert {run} {out}.tsv"),
-    Command("reproduce", "reproduce {toml} --corpus {corpus} --data {data} --out {out} --workers 1 --quiet", again="",
-            force=""),
-)  # fmt: skip
+    Command(
+        "reproduce",
+        "reproduce {toml} --corpus {corpus} --data {data} --out {out} --workers 1 --quiet",
+        again="",
+        force="",
+    ),
+)
 
 
 def known_commands() -> list[Command]:
@@ -111,7 +149,7 @@ PREPARATION = (
 def digests(out: Path) -> dict[str, str]:
     """Return the SHA-256 of every file of a result: of the folder ``out``, or of the files whose names begin with it.
 
-    What tells of time is left out. What is there only while a command works is not part of a result.
+    What holds times is left out. What is there only while a command works is not part of a result.
     """
     files = [path for path in out.parent.glob(out.name + ".*") if path.is_file()]
     files += [path for path in out.rglob("*") if path.is_file()]
@@ -134,7 +172,7 @@ def _is_working_file(path: Path) -> bool:
 
 def _content(path: Path) -> bytes:
     if path.name in ("REPORT.md", "report.html", "job.json"):
-        return b""  # they tell seconds and memory; results.json has their numbers
+        return b""  # they hold seconds and memory; results.json has their numbers
     if path.name == "results.json":
         rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
         return json.dumps([(row["model"], row["failure"], row.get("scores")) for row in rows]).encode()

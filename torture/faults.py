@@ -15,7 +15,7 @@ from pathlib import Path
 
 from torture.child import NOBODY, Ended, Fault, has_shim, kill_after, run
 from torture.desk import Command, digests, known_commands, leftovers
-from torture.kills import FEW, Bench, LossError, Row, check_nothing_is_half_written, count_events, go_on, older
+from torture.kills import FEW, Bench, LossError, Row, check_nothing_is_half_written, count_events, older, run_again
 
 SMALL_DISK = 40  # KiB of a disk of its own: less than any result here
 QUICK = ("count", "train online", "convert to a folder")  # of a short run
@@ -59,23 +59,23 @@ def _full_disks(bench: Bench, command: Command, rng: random.Random, tried: int) 
                 shutil.copytree(before, out.parent, dirs_exist_ok=True)
             arguments = command.arguments(bench.places, out, command.force)
             ended = run(arguments, bench.folder, fault=Fault.FULL, at=rng.randint(1, events), root=out.parent)
-            _check_told(command, ended.said, ended.code, (0, 1, 2))
+            _check_report(command, ended.said, ended.code, (0, 1, 2))
             full += ended.code != 0
             check_nothing_is_half_written(command, out, old, new)
             if ended.code and command.last and before is not None and digests(out) not in (old, new):
                 raise LossError(f"{command.name}: a full disk took the older result away: {sorted(digests(out))}")
-            go_on(bench, command, out, new)
+            run_again(bench, command, out, new)
         rows.append(_row("disk full at the n-th write", command, tried, full, "1 or 2, the older result stays"))
     return rows
 
 
 def small_disk(bench: Bench, command: Command) -> Iterator[Row]:
-    """Write to a disk that has no room: an error, and nothing left but what a next try can go on with."""
+    """Write to a disk that has no room: an error, and nothing left but what a next try can resume from."""
     with _small_disk(bench.folder / "small") as disk:
         if disk is None:
             return
         ended = run(command.arguments(bench.places, disk / "out"), bench.folder)
-        _check_told(command, ended.said, ended.code, (1, 2))
+        _check_report(command, ended.said, ended.code, (1, 2))
         left = [*digests(disk / "out"), *leftovers(disk / "out")]
         if kept := [name for name in left if "checkpoint" not in name and command.verb != "reproduce"]:
             raise LossError(f"{command.name}: a full disk left {kept}")
@@ -112,7 +112,7 @@ def _damaged_input(bench: Bench, command: Command, rng: random.Random, tried: in
                 out = bench.fresh(command.name)
                 arguments = command.arguments(_moved(bench, root), out)
                 ended = run(arguments, bench.folder, fault=fault, at=rng.randint(1, reads), root=root)
-            _check_told(command, ended.said, ended.code, (0, 1, 2, -signal.SIGBUS))
+            _check_report(command, ended.said, ended.code, (0, 1, 2, -signal.SIGBUS))
             injected += 1
             if ended.code == -signal.SIGBUS and "entries" not in command.name:
                 raise LossError(f"{command.name}: a file that shrank was a crash")
@@ -158,14 +158,14 @@ def _read_only(bench: Bench, command: Command) -> list[Row]:
         ended = run(command.arguments(bench.places, out), bench.folder, user=user)
     finally:
         out.parent.chmod(0o755)
-    _check_told(command, ended.said, ended.code, (1, 2))
+    _check_report(command, ended.said, ended.code, (1, 2))
     if str(out.parent) not in ended.said:
         raise LossError(f"{command.name}: a folder without rights is not named: {ended.said}")
     return [_row("folder without rights", command, 1, 1, "1 or 2, the folder is named")]
 
 
 def _signals(bench: Bench, command: Command, rng: random.Random, number: signal.Signals, tried: int) -> Row:
-    """Stop a command at random moments: the exit code, a word on how to go on, and the same bits if one does."""
+    """Stop a command at random moments: the exit code, how to resume, and the same bits if one does."""
     out = bench.fresh(command.name)
     whole = bench.done(command.arguments(bench.places, out))
     new = digests(out)
@@ -174,14 +174,14 @@ def _signals(bench: Bench, command: Command, rng: random.Random, number: signal.
         out = bench.fresh(command.name)
         seconds = 0.01 + rng.random() * whole.seconds
         ended = run(command.arguments(bench.places, out), bench.folder, meanwhile=kill_after(seconds, number))
-        _check_told(command, ended.said, ended.code, (0, SIGNALS[number], -number))
+        _check_report(command, ended.said, ended.code, (0, SIGNALS[number], -number))
         if ended.code == SIGNALS[number]:
             heard += 1
             if "--resume" not in ended.said and "again" not in ended.said:
-                raise LossError(f"{command.name}: stopped without a word on how to go on: {ended.said}")
+                raise LossError(f"{command.name}: stopped without a word on how to resume: {ended.said}")
             resumed += "--resume" in ended.said
         check_nothing_is_half_written(command, out, {}, new)
-        go_on(bench, command, out, new)
+        run_again(bench, command, out, new)
     return _row(number.name, command, tried, heard, f"{SIGNALS[number]}, {resumed} times with a checkpoint")
 
 
@@ -204,13 +204,13 @@ def _two_writers(bench: Bench, command: Command) -> Row:
         os.kill(pid, signal.SIGCONT)
 
     ended = run(command.arguments(bench.places, out), bench.folder, meanwhile=meanwhile)
-    _check_told(command, refused[0].said, refused[0].code, (2,))
+    _check_report(command, refused[0].said, refused[0].code, (2,))
     if "another process is writing" not in refused[0].said or ended.code or digests(out) != new:
         raise LossError(f"{command.name}: two writers: {refused[0].said} {ended}")
     return _row("two writers", command, 1, 1, "2, the second is refused")
 
 
-def _check_told(command: Command, said: str, code: int, allowed: tuple[int, ...]) -> None:
+def _check_report(command: Command, said: str, code: int, allowed: tuple[int, ...]) -> None:
     """Refuse a traceback, an exit code of its own, and more than a few lines."""
     lines = [line for line in said.splitlines() if line.startswith(("error", "interrupted", "terminated"))]
     if code not in allowed or "Traceback" in said or len(lines) > 1 or (code in (1, 2) and not lines):

@@ -63,11 +63,11 @@ def _fuzz_reader(name: str, folder: Path, runs: int, seed: int) -> dict[str, Any
     plain = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "TORTURE_SHIM")}
     with (folder / "log.txt").open("wb") as log:
         ended = subprocess.run(command, stdout=log, stderr=log, env=plain)
-    told = json.loads((folder / "told.json").read_text()) if (folder / "told.json").exists() else {"inputs": 0}
-    if ended.returncode or told["inputs"] < runs:
+    found = json.loads((folder / "found.json").read_text()) if (folder / "found.json").exists() else {"inputs": 0}
+    if ended.returncode or found["inputs"] < runs:
         tail = (folder / "log.txt").read_text(errors="replace")[-3000:]
-        raise AssertionError(f"{name}: ended with {ended.returncode} after {told['inputs']} inputs:\n{tail}")
-    return {"reader": name, **told, "guided": is_guided(), "crashes": 0, "losses": 0}
+        raise AssertionError(f"{name}: ended with {ended.returncode} after {found['inputs']} inputs:\n{tail}")
+    return {"reader": name, **found, "guided": is_guided(), "crashes": 0, "losses": 0}
 
 
 def reader(kind: str) -> Callable[[Path], object]:
@@ -146,7 +146,7 @@ class _Target:
 
         file, kind = READERS[name]
         self.path, self.read, self.expected = folder / file, reader(kind), InputError
-        self.told, self.runs = folder / "told.json", runs
+        self.found, self.runs = folder / "found.json", runs
         self.counts = {"inputs": 0, "read": 0, "refused": 0}
         self.slowest = 0.0
 
@@ -172,7 +172,7 @@ class _Target:
     def tell(self) -> None:
         """Write down how far this came."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-        self.told.write_text(json.dumps({**self.counts, "slowest_ms": round(1e3 * self.slowest), "peak_mib": peak}))
+        self.found.write_text(json.dumps({**self.counts, "slowest_ms": round(1e3 * self.slowest), "peak_mib": peak}))
 
 
 def _compiled() -> list[str]:
@@ -236,8 +236,15 @@ def main(name: str, folder: Path, runs: int, seed: int) -> None:
     corpus.mkdir(exist_ok=True)
     for number, data in enumerate(seeds):
         (corpus / f"seed{number}").write_bytes(data)
-    options = [f"-runs={runs}", f"-seed={seed + 1}", f"-max_len={LONGEST}", "-len_control=20", "-print_final_stats=0",
-               "-rss_limit_mb=0", f"-artifact_prefix={folder}/"]  # fmt: skip
+    options = [
+        f"-runs={runs}",
+        f"-seed={seed + 1}",
+        f"-max_len={LONGEST}",
+        "-len_control=20",
+        "-print_final_stats=0",
+        "-rss_limit_mb=0",
+        f"-artifact_prefix={folder}/",
+    ]
     atheris.Setup([sys.argv[0], str(corpus), *options], target, enable_python_coverage=True)
     atheris.Fuzz()
 

@@ -63,8 +63,16 @@ def _kill_command(bench: Bench, command: Command, rng: random.Random, moments: i
     new = digests(out)
     old, before = older(bench, command)
     events = count_events(bench, command)
-    row: Row = {"command": command.name, "tries": 0, "killed": 0, "by event": 0, "torn writes": 0, "over old": 0,
-                "again": command.again or "as before", "losses": 0}  # fmt: skip
+    row: Row = {
+        "command": command.name,
+        "tries": 0,
+        "killed": 0,
+        "by event": 0,
+        "torn writes": 0,
+        "over old": 0,
+        "again": command.again or "as before",
+        "losses": 0,
+    }
     for number in range(2 * moments):  # some end before their moment
         if row["killed"] == moments:
             break
@@ -80,14 +88,14 @@ def _kill_command(bench: Bench, command: Command, rng: random.Random, moments: i
         row["torn writes"] += how == Fault.TEAR
         row["over old"] += over_old
         check_nothing_is_half_written(command, out, old if over_old else {}, new)
-        go_on(bench, command, out, new)
+        run_again(bench, command, out, new)
     row["events"] = events
     return row
 
 
 def _killed(
     bench: Bench, arguments: list[str], rng: random.Random, number: int, events: int, seconds: float, root: Path
-) -> tuple[Ended, Fault]:  # fmt: skip
+) -> tuple[Ended, Fault]:
     """Run a command and kill it: at a random event, in the middle of a write, or at a random moment of its time."""
     if events and number % 4 != 3:
         fault = Fault.TEAR if number % 4 == 2 else Fault.KILL
@@ -124,7 +132,7 @@ def check_nothing_is_half_written(command: Command, out: Path, old: dict[str, st
         raise LossError(f"{command.name}: complete, but mixed of old and new: {mixed}")
 
 
-def go_on(bench: Bench, command: Command, out: Path, new: dict[str, str]) -> None:
+def run_again(bench: Bench, command: Command, out: Path, new: dict[str, str]) -> None:
     """Run again after a kill: the bits of an unbroken run, and nothing left beside them."""
     ended = run(command.arguments(bench.places, out, command.again), bench.folder)
     if ended.code == 2 and "--force" in ended.said:  # killed before it had begun: the old result stands

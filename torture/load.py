@@ -61,9 +61,16 @@ def explorer_under_load(folder: Path, seed: int, seconds: float) -> Row:
     if after - before > GROWTH or left > files + 5 or code != 0:
         raise AssertionError(f"the page grew from {before} to {after} MiB, {files} to {left} files, ended with {code}")
     slowest = statistics.quantiles(times, n=100)[98]
-    return {"load": f"the page, {CLIENTS} clients", "seconds": seconds, "requests": asked, "errors": 0,
-            "median_ms": round(1e3 * statistics.median(times), 1), "p99_ms": round(1e3 * slowest, 1),
-            "memory_mib": [before, after], "losses": 0}  # fmt: skip
+    return {
+        "load": f"the page, {CLIENTS} clients",
+        "seconds": seconds,
+        "requests": asked,
+        "errors": 0,
+        "median_ms": round(1e3 * statistics.median(times), 1),
+        "p99_ms": round(1e3 * slowest, 1),
+        "memory_mib": [before, after],
+        "losses": 0,
+    }
 
 
 def _write_run(folder: Path, seed: int) -> int:
@@ -183,8 +190,14 @@ def soak(seed: int, seconds: float) -> Row:
     after = _memory()
     if after - before > GROWTH or not np.isfinite(coder.components_).all():
         raise AssertionError(f"partial_fit grew from {before} to {after} MiB in {calls} calls")
-    return {"load": "partial_fit, 256 new rows each", "seconds": seconds, "requests": calls, "errors": 0,
-            "memory_mib": [before, after], "losses": 0}  # fmt: skip
+    return {
+        "load": "partial_fit, 256 new rows each",
+        "seconds": seconds,
+        "requests": calls,
+        "errors": 0,
+        "memory_mib": [before, after],
+        "losses": 0,
+    }
 
 
 # ---- giants
@@ -196,20 +209,23 @@ def giants(folder: Path, size: int, *, short: bool = False) -> list[Row]:
     cases: list[tuple[str, str, Callable[[Path], None], int, int]] = [
         ("text: one line of words", "count {file} --out {out} --min-count 1 --quiet", _words_in_a_line(size), 0, 1200),
         ("text: one line without a space", "count {file} --out {out} --quiet", _fill(b"x", size + (64 << 20)), 2, 4600),
-        ("text: a million words in one line", "count {file} --out {out} --min-count 1 --quiet",
-         _distinct_words(1_000_000), 0, 1800),
+        (
+            "text: a million words in one line",
+            "count {file} --out {out} --min-count 1 --quiet",
+            _distinct_words(1_000_000),
+            0,
+            1800,
+        ),
         ("GloVe: one line", "inspect {file}.glove", _fill(b"word 1 ", size), 2, 500),
         ("word2vec text: one line", "inspect {file}.vec", _fill(b"1 1 ", size), 2, 500),
         ("word2vec binary: no space", "inspect {file}.bin", _fill(b"1 1\\n" + b"x" * 60, size), 2, 500),
         ("vocab.tsv: one line", "train {file} --out {out} --quiet", _vocab(size), 2, 4600),
         ("npz: zeros, packed a thousandfold", "inspect {file}.npz", _zeros(size), 2, 1200 + 2 * (size >> 20)),
-    ]  # fmt: skip
+    ]
     return [_giant(folder, *case, gib) for case in cases if not (short and case[0].startswith("text"))]
 
 
-def _giant(
-    folder: Path, name: str, line: str, make: Callable[[Path], None], code: int, bound: int, gib: float
-) -> Row:  # fmt: skip
+def _giant(folder: Path, name: str, line: str, make: Callable[[Path], None], code: int, bound: int, gib: float) -> Row:
     out = folder / "giant-out"
     words = line.split()
     file = folder / ("giant" + next((word.removeprefix("{file}") for word in words if "{file}" in word), ""))
@@ -223,8 +239,17 @@ def _giant(
     _remove(file, out)
     if ended.returncode != code or "Traceback" in said or peak > bound:
         raise AssertionError(f"{name}: ended with {ended.returncode} at {peak} MiB of {bound}: {said[-500:]}")
-    return {"load": name, "gib": round(gib, 2), "seconds": round(time.monotonic() - started, 1), "requests": 1,
-            "errors": 0, "peak_mib": peak, "bound_mib": bound, "exit": code, "losses": 0}  # fmt: skip
+    return {
+        "load": name,
+        "gib": round(gib, 2),
+        "seconds": round(time.monotonic() - started, 1),
+        "requests": 1,
+        "errors": 0,
+        "peak_mib": peak,
+        "bound_mib": bound,
+        "exit": code,
+        "losses": 0,
+    }
 
 
 def _remove(*places: Path) -> None:

@@ -39,13 +39,16 @@ def bad_input_table() -> str:
 
 def kills_table(found: dict[str, Any]) -> str:
     """Return the table of commands that were killed."""
-    lines = ["| command | killed | at a time / before an event / inside a write | over old results | again | lost |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        "| command | killed | at a time / before an event / inside a write | over old results | again | lost |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in found["rows"]:
         by_time = row["tries"] - row["by event"]
         moments = f"{by_time} / {row['by event'] - row['torn writes']} / {row['torn writes']}"
-        lines.append(f"| {row['command']} | {row['killed']} | {moments} | {row['over old']} | {row['again']} | "
-                     f"{row['losses']} |")  # fmt: skip
+        lines.append(
+            f"| {row['command']} | {row['killed']} | {moments} | {row['over old']} | {row['again']} | {row['losses']} |"
+        )
     total = sum(row["killed"] for row in found["rows"])
     return "\n".join([*lines, f"| **all** | **{total:,}** | | | | **{sum(r['losses'] for r in found['rows'])}** |"])
 
@@ -66,30 +69,40 @@ def faults_table(found: dict[str, Any]) -> str:
 
 def fuzz_table(found: dict[str, Any]) -> str:
     """Return the table of inputs for the readers."""
-    lines = ["| reader | inputs | read | refused | slowest | peak memory of the process | crashes, hangs |",
-             "|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        "| reader | inputs | read | refused | slowest | peak memory of the process | crashes, hangs |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for row in found["rows"]:
-        lines.append(f"| {row['reader']} | {row['inputs']:,} | {row['read']:,} | {row['refused']:,} | "
-                     f"{row['slowest_ms']} ms | {row['peak_mib']} MiB | {row['crashes']} |")  # fmt: skip
+        lines.append(
+            f"| {row['reader']} | {row['inputs']:,} | {row['read']:,} | {row['refused']:,} | "
+            f"{row['slowest_ms']} ms | {row['peak_mib']} MiB | {row['crashes']} |"
+        )
     total = sum(row["inputs"] for row in found["rows"])
     return "\n".join([*lines, f"| **all** | **{total:,}** | | | | | **0** |"])
 
 
 def load_table(found: dict[str, Any]) -> str:
     """Return the tables of load and of giants."""
-    lines = ["| load | seconds | requests, calls | errors | memory before, after | median, 99th percentile |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        "| load | seconds | requests, calls | errors | memory before, after | median, 99th percentile |",
+        "|---|---|---|---|---|---|",
+    ]
     giants = ["| giant | size | exit code | seconds | peak memory | bound |", "|---|---|---|---|---|---|"]
     for row in found["rows"]:
         if "memory_mib" in row:
             times = f"{row['median_ms']} ms, {row['p99_ms']} ms" if "median_ms" in row else ""
             before, after = row["memory_mib"]
-            lines.append(f"| {row['load']} | {row['seconds']} | {row['requests']:,} | {row['errors']} | "
-                         f"{before}, {after} MiB | {times} |")  # fmt: skip
+            lines.append(
+                f"| {row['load']} | {row['seconds']} | {row['requests']:,} | {row['errors']} | "
+                f"{before}, {after} MiB | {times} |"
+            )
         else:
             size = "" if "million" in row["load"] else f"{row['gib']:g} GiB"
-            giants.append(f"| {row['load']} | {size} | {row['exit']} | {row['seconds']} | {row['peak_mib']} MiB | "
-                          f"{row['bound_mib']} MiB |")  # fmt: skip
+            giants.append(
+                f"| {row['load']} | {size} | {row['exit']} | {row['seconds']} | {row['peak_mib']} MiB | "
+                f"{row['bound_mib']} MiB |"
+            )
     return "\n".join([*lines, "", *giants])
 
 
