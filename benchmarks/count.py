@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from wordforest.cli.base import as_bytes
 from wordforest.counts.thinning import uniform
+from wordforest.options import OPTIONS
 from wordforest.runtime.compile import kernel
 from wordforest.runtime.threads import available_cores
 
@@ -85,7 +85,9 @@ def ours(text: str, tokenizer: str, workers: str, memory: str) -> dict[str, floa
         small.write_text("a b c. A d\n" * 10)
         wf.count_corpus(small, Path(folder) / "small", min_count=1, memory=1 << 16, **options)
         started, before = time.perf_counter(), os.times()
-        counts = wf.count_corpus(text, Path(folder) / "counts", memory=as_bytes(memory or None), **options)
+        counts = wf.count_corpus(
+            text, Path(folder) / "counts", memory=OPTIONS["memory"].check(memory or None), **options
+        )
         wall, after = time.perf_counter() - started, os.times()
     cpu = after.user + after.system - before.user - before.system
     return {"wall": wall, "cpu": cpu, "tokens": int(counts.vocabulary.counts.sum()), "pairs": counts.matrix.nnz}

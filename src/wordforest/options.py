@@ -40,6 +40,7 @@ class Kind(NamedTuple):
     read: Callable[[Any], Any]
     shell: Any = str
     range: str = ""  # of numbers, as in [0, 1)
+    hint: str = ""  # what to do, at the end of an error
     metavar: str | None = None
 
 
@@ -59,7 +60,6 @@ class Option:
     default: Any  # ... has to be given
     who: str  # takes it: learners, baselines, commands or groups of them
     help: str
-    hint: str = ""  # what to do, at the end of an error
     unset: str = ""  # what None stands for, in the help
     by: Mapping[str, Any] = field(default_factory=dict)  # the defaults of those who have their own
     flags: str = ""  # on the command line, if not --name or --name/--no-name
@@ -80,12 +80,14 @@ class Option:
             found = None
         if found is None or not (isinstance(found, str) or _inside(found, self.kind.range)):
             expected = f"{self.kind.expected}{_in_words(self.kind.range)}"
-            raise InputError(f"{self.name} = {value!r}, but it must be {expected}.{self.hint and ' ' + self.hint}")
+            raise InputError(
+                f"{self.name} = {value!r}, but it must be {expected}.{self.kind.hint and ' ' + self.kind.hint}"
+            )
         return found
 
     def spell(self, value: Any) -> str:
         """Return a value as one writes it on the command line."""
-        if value is None:
+        if value in (None, ...):
             return self.unset
         if isinstance(value, bool):
             return "on" if value else "off"
@@ -107,7 +109,7 @@ class Option:
                 defaults.setdefault(self.spell(preset.settings[self.name]), []).append(name)
         first, *rest = defaults.items()
         written = ", ".join([first[0], *(f"{' '.join(who)} {value}" for value, who in rest)])
-        return text if self.default is ... or written in ("", "off") else f"{text} Default: {written}."
+        return text if written in ("", "off") else f"{text} Default: {written}."
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
@@ -180,49 +182,53 @@ POSITIVE = Kind("a whole number", _whole, int, "[1, inf)")
 NATURAL = Kind("a whole number", _whole, int, "[0, inf)")
 NUMBER = Kind("a finite number", _real, float)
 WEIGHT = NUMBER._replace(range="[0, inf)")
+STEP = NUMBER._replace(range="(0, inf)")
+SHARE = NUMBER._replace(range="(0, 1)")
+SPECTRUM = NUMBER._replace(range="[0, 1]")
+RATE = NUMBER._replace(range="[0, 1)", hint="Typical are 1e-3 to 1e-5.")
+POWER = NUMBER._replace(range="[0, 2]", hint="Above 2 a few words would be all.")
+LAM = Kind("auto, or a finite number", _lam, str, "[0, inf)", "The paper uses 0.1.", "NUMBER|auto")
+SIZE = Kind("a size in bytes", _size, str, "[1, inf)", "Write it as 8G or 500M.", "SIZE")
 FLAG = Kind("true or false", _flag, bool)
 TEXT = Kind("text", _text)
+ADDRESS = TEXT._replace(metavar="ADDRESS")
+WEIGHING = TEXT._replace(metavar="none|abs|count:P|glove:X,P")
 PATH = Kind("the name of a file or folder", Path, Path)
 WORDS = Kind("words, as in ('king', 'queen')", _words, metavar="FILE")
-LAM = Kind("a number, as in 0.1, or auto", _lam, str, "[0, inf)", "NUMBER|auto")
-SIZE = Kind("a size in bytes, as in 8G or 500M", _size, str, "[1, inf)", "SIZE")
+WHOLES = several(_whole, int, "3,3")
+REALS = several(_real, float, "0.5,0.8,1")
 
+_READ = {"measure": "ppmi", "trees": 20, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0), "nonnegative": True}
+_PAIRS = {"dynamic_window": True, "subsample": 1e-4, "mark_sides": True, "weights": "count:0.6", "zeros": 0.15}
 PRESETS = {
     "paper": Preset("the paper's settings", {}),
     "best": Preset(
         "pairs weighed by how often they were seen, for the best scores",
-        {
-            "dynamic_window": True,
-            "subsample": 1e-4,
-            "mark_sides": True,
-            "weights": "count:0.6",
-            "zeros": 0.15,
-            "init": "spectral",
-            "spectrum": 0.4,
-            "unit": True,
-        },
+        {**_PAIRS, "init": "spectral", "spectrum": 0.4, "unit": True},
     ),
     "readable": Preset(
         "few non-negative codes, trees that begin as nested clusters of words",
-        {
-            "measure": "ppmi",
-            "trees": 20,
-            "lam": 0.8,
-            "depth_weights": (0.5, 0.8, 1.0),
-            "nonnegative": True,
-            "init": "nested",
-            "word_power": 0.2,
-        },
+        {**_READ, "init": "nested", "word_power": 0.2},
     ),
 }
+
 # Those that the short help shows; --help-all shows all.
 SHORT_HELP = (
     *("out", "preset", "settings", "resume", "force", "window", "min_count", "tokenizer", "trees", "branching", "lam"),
     *("dimensions", "learner", "epochs", "seed", "workers", "device", "memory", "cluster"),
 )
+# Helps and defaults that are too long for a row.
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items()) + "."
-_START = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
+_TOKENIZER = "words: raw text; whitespace: tokenised text, a sentence a line."
+_SUBSAMPLE = "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none."
+_LEARNER = "online: dictionary learning over all pairs; entries: the paper's Algorithm 1."
+_TOL = "Stop when a pass gains less than this share of the objective."
+_INIT = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
 _WEIGHTS = "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P."
+_CLUSTER = "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process."
+_EPOCHS = {"weighted": 30, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
+_ETA = {**dict.fromkeys(WORD2VEC, 0.025), "nce": 0.3, "rnn": 0.05}
+
 _PANELS: dict[str, list[Option]] = {
     "Basics": [
         Option("out", PATH, ..., "all", "Folder to write. Required."),
@@ -239,22 +245,12 @@ _PANELS: dict[str, list[Option]] = {
         Option("min_count", POSITIVE, 10, "text", "Rarer words become #rare#."),
         Option("max_vocab", POSITIVE, None, "text", "Keep at most this many words; others become #rare#."),
         Option("keep_words", WORDS, (), "text", "File of words, one a line, to keep even if they are rare."),
-        Option(
-            "tokenizer", choice("words", "whitespace"), "words", "text", "words: raw; whitespace: a sentence a line."
-        ),
+        Option("tokenizer", choice("words", "whitespace"), "words", "text", _TOKENIZER),
         Option("lowercase", FLAG, True, "text", "Lower-case all words."),
         Option("numbers", FLAG, True, "text", "Numbers become #number#.", flags="--numbers/--keep-numbers"),
         Option("errors", choice("strict", "replace"), "strict", "text", "What to do with bytes that are not UTF-8."),
         Option("dynamic_window", FLAG, False, "counts", "Pairs at distance d count in proportion to 1/d."),
-        Option(
-            "subsample",
-            NUMBER._replace(range="[0, 1)"),
-            0.0,
-            "counts word2vec",
-            "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none.",
-            hint="Typical are 1e-3 to 1e-5.",
-            by=dict.fromkeys(WORD2VEC, 1e-3),
-        ),
+        Option("subsample", RATE, 0.0, "counts word2vec", _SUBSAMPLE, by=dict.fromkeys(WORD2VEC, 1e-3)),
         Option("subsample_seed", NATURAL, 0, "counts", "Which occurrences --subsample drops."),
         Option("max_contexts", POSITIVE, None, "counts", "Contexts are so many of the most frequent words."),
         Option("mark_sides", FLAG, False, "counts", "Left and right neighbours are contexts of their own."),
@@ -266,81 +262,26 @@ _PANELS: dict[str, list[Option]] = {
     ],
     "Forest": [
         Option("trees", POSITIVE, 4, "train ForestCoder", "Trees; M = 13 x trees with the default branching."),
-        Option("branching", several(_whole, int, "3,3"), (3, 3), "train ForestCoder", "Children of a node by depth."),
+        Option("branching", WHOLES, (3, 3), "train ForestCoder", "Children of a node by depth; empty: none."),
         Option("grow", FLAG, False, "online", "Find the shape of the trees, with as many nodes; unused ones go."),
         Option("lam", LAM, 0.1, "train sc nnse ForestCoder", "Weight of the penalty."),
-        Option("density", NUMBER._replace(range="(0, 1)"), 0.5, "train", "With --lam auto: the share of non-zeros."),
-        Option(
-            "depth_weights",
-            several(_real, float, "0.5,0.8,1"),
-            None,
-            "train ForestCoder",
-            "Weights of the penalty by depth, the last for all below.",
-            unset="1",
-        ),
+        Option("density", SHARE, 0.5, "train", "With --lam auto: the share of non-zeros to aim at."),
+        Option("depth_weights", REALS, None, "train ForestCoder", "Weights of the penalty by depth.", unset="1"),
         Option("nonnegative", FLAG, False, "online weighted ForestCoder", "Codes and dictionary at or above zero."),
         Option("unit", FLAG, False, "train", "Divide every vector by its length."),
         Option("dimensions", POSITIVE, 52, "baseline", "M, the length of a vector."),
     ],
     "Learning": [
-        Option(
-            "learner",
-            choice("online", "entries"),
-            "online",
-            "train",
-            "online: dictionary learning over all pairs; entries: the paper's Algorithm 1.",
-        ),
-        Option(
-            "epochs",
-            POSITIVE,
-            100,
-            "train sc nnse word2vec nce rnn ForestCoder",
-            "Passes at most.",
-            by={"weighted": 30, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2},
-        ),
-        Option(
-            "tol",
-            WEIGHT,
-            5e-3,
-            "train ForestCoder",
-            "Stop when a pass gains less than this share of the objective.",
-            by={"weighted": 2e-3, "entries": 1e-3},
-        ),
+        Option("learner", choice("online", "entries"), "online", "train", _LEARNER),
+        Option("epochs", POSITIVE, 100, "train sc nnse word2vec nce rnn ForestCoder", "Passes at most.", by=_EPOCHS),
+        Option("tol", WEIGHT, 5e-3, "train ForestCoder", _TOL, by={"weighted": 2e-3, "entries": 1e-3}),
         Option("seed", NATURAL, 0, "train baseline", "Same seed, same bits."),
-        Option("init", choice("random", "rows", "nested", "spectral"), "random", "online weighted ForestCoder", _START),
-        Option(
-            "spectrum",
-            NUMBER._replace(range="[0, 1]"),
-            0.5,
-            "online weighted",
-            "Init spectral: power of the singular values in the codes.",
-        ),
-        Option(
-            "word_power",
-            NUMBER._replace(range="[0, 2]"),
-            0.0,
-            "online",
-            "A word counts like its frequency to this power.",
-            hint="Above 2 a few words would be all.",
-        ),
-        Option(
-            "weights",
-            TEXT._replace(metavar="none|abs|count:P|glove:X,P"),
-            "none",
-            "train",
-            _WEIGHTS,
-            by={"entries": "abs"},
-        ),
+        Option("init", choice("random", "rows", "nested", "spectral"), "random", "online weighted ForestCoder", _INIT),
+        Option("spectrum", SPECTRUM, 0.5, "online weighted", "Init spectral: power of the singular values in codes."),
+        Option("word_power", POWER, 0.0, "online", "A word counts like its frequency to this power."),
+        Option("weights", WEIGHING, "none", "train", _WEIGHTS, by={"entries": "abs"}),
         Option("zeros", WEIGHT, 1.0, "train ForestCoder", "Weight of pairs that are not stored.", by={"entries": 0.0}),
-        Option(
-            "eta",
-            NUMBER._replace(range="(0, inf)"),
-            None,
-            "entries word2vec nce rnn",
-            "Step size at the start.",
-            unset="searched",
-            by={**dict.fromkeys(WORD2VEC, 0.025), "nce": 0.3, "rnn": 0.05},
-        ),
+        Option("eta", STEP, None, "entries word2vec nce rnn", "Step size at the start.", unset="searched", by=_ETA),
         Option("tau", WEIGHT, 0.01, "entries", "Ridge on the dictionary."),
         Option(
             "schedule", choice("constant", "inverse", "linear", "adagrad"), "linear", "entries", "How steps shrink."
@@ -354,20 +295,10 @@ _PANELS: dict[str, list[Option]] = {
     "Machine": [
         Option("workers", POSITIVE, None, "all", "Threads; any number gives the same result.", unset="all cores"),
         Option("device", choice("cpu", "cuda"), "cpu", "train nce rnn ForestCoder", "Where learning computes."),
-        Option(
-            "memory", SIZE, None, "counts", "Memory to stay within; what is larger goes to files.", unset="3/4 of all"
-        ),
-        Option(
-            "cluster",
-            TEXT._replace(metavar="ADDRESS"),
-            None,
-            "train count encode",
-            "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process.",
-        ),
+        Option("memory", SIZE, None, "counts", "Memory to stay within; the rest goes to files.", unset="3/4 of all"),
+        Option("cluster", ADDRESS, None, "train count encode", _CLUSTER),
         Option("dtype", choice("float32", "float64"), "float32", "train", "Numbers to compute with."),
-        Option(
-            "precision", choice("float32", "tf32", "bfloat16"), "float32", "online ForestCoder", "Of products on a GPU."
-        ),
+        Option("precision", choice("float32", "tf32", "bfloat16"), "float32", "online ForestCoder", "Of GPU products."),
     ],
 }
 OPTIONS = {row.name: replace(row, panel=panel) for panel, rows in _PANELS.items() for row in rows}

@@ -15,7 +15,7 @@ from tests.figures.drawn import (
     planted,
 )
 from wordforest import store
-from wordforest.cli.base import app
+from wordforest.cli.command import app
 from wordforest.coder.forest import Forest
 from wordforest.vectors import Vectors
 

@@ -119,6 +119,6 @@ def test_finished_counts_of_another_kind_are_refused_unless_asked_for(corpus: Pa
         return subprocess.run(typed, check=False, capture_output=True, encoding="utf-8")
 
     assert "by a setting or a preset" in run().stderr
-    done = run("--even-window", "--subsample", "0", "--one-side")
+    done = run("--no-dynamic-window", "--subsample", "0", "--no-mark-sides")
     assert done.returncode == 0
     assert "start" in done.stderr

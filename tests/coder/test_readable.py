@@ -405,7 +405,7 @@ def test_the_command_gives_what_train_gives_for_any_number_of_workers(corpus: Pa
 
 def test_options_go_before_the_preset(corpus: Path, tmp_path: Path) -> None:
     run = trained(
-        corpus, tmp_path / "run", "--lam", 0.3, "--measure", "pmi", "--signed", "--init", "rows",
+        corpus, tmp_path / "run", "--lam", 0.3, "--measure", "pmi", "--no-nonnegative", "--init", "rows",
         "--word-power", 0, "--depth-weights", "1,2", "--tol", 0.5,
     )  # fmt: skip
     config = json.loads((run / "config.json").read_text())

@@ -1,4 +1,4 @@
-"""The command line: commands of a few lines each, no maths. Errors are one or two lines on standard error."""
+"""The command line: each command reads its options, calls one function, and shows or writes what comes back."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 
 from typer import Abort
 
-from wordforest.cli import draw, encode, explore, judge, learn, look  # noqa: F401 each adds its commands
-from wordforest.cli.base import UsageError, app, explain
+from wordforest.cli import demo, draw, evaluate, explore, read, train  # noqa: F401 each adds its commands
+from wordforest.cli.command import UsageError, app, explain
 from wordforest.runtime.signals import listening, raised
 
 
 def main() -> None:
-    """Run the command line; wrong use is told in two lines."""
+    """Run the command line; wrong use is explained in two lines."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
     try:
@@ -29,7 +29,7 @@ def main() -> None:
         sys.exit(2)
     except (KeyboardInterrupt, Abort) as error:
         message, code = explain(error.__cause__ or error)
-        sys.stderr.write(message + "\n")
+        _say(message)
         sys.exit(code)
 
 

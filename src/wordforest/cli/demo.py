@@ -5,44 +5,38 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from wordforest import figures
-from wordforest.cli import terminal
+from wordforest.cli.command import command, option, reporter
 from wordforest.errors import MissingExtraError
-from wordforest.evaluation import evaluate
-from wordforest.jobs.train import train
-from wordforest.runtime.progress import Reporter
-from wordforest.store import Run, write_figure
 
 WORDS = ("navy", "money", "farmers", "schools", "railroads", "soviet")
-READABLE = "readable"  # the second run, inside the first one's folder
-READABLE_TREES = 10
 COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia", "cuba", "iraq", "vietnam")
 
 
-def run_demo(out: Path, force: bool, reporter: Reporter) -> tuple[Run, Run]:
-    """Train on the addresses with the paper's settings and draw a heatmap and a tree; then a forest to read."""
-    run = train(addresses(), out=out, force=force, report=reporter)
-    words, _ = figures.present_words(run.vectors, COUNTRIES)
-    write_figure(out / "heatmap.png", figures.heatmap(run.vectors, words))
-    write_figure(out / "tree.png", figures.trees(run.vectors, words[:3]))
-    readable = train(
-        addresses(), out=out / READABLE, force=force, report=reporter, preset="readable", trees=READABLE_TREES
-    )
-    return run, readable
+@command()
+def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force: bool) -> None:
+    """Train on the State of the Union addresses: neighbours, scores, a heatmap, a tree, and a forest to read."""
+    from wordforest import figures, store
+    from wordforest.cli import terminal
+    from wordforest.evaluation import evaluate
+    from wordforest.jobs.train import train
 
-
-def show(run: Run, readable: Run, out: Path) -> None:
-    """Print neighbours of a few words, the scores, the readable forest, and what lies where."""
+    to_read = out / "readable"
+    with reporter(quiet=False, as_json=False) as report:
+        run = train(addresses(), out=out, force=force, report=report)
+        words, _ = figures.present_words(run.vectors, COUNTRIES)
+        store.write_figure(out / "heatmap.png", figures.heatmap(run.vectors, words))
+        store.write_figure(out / "tree.png", figures.trees(run.vectors, words[:3]))
+        readable = train(addresses(), out=to_read, force=force, report=report, preset="readable", trees=10)
     for word in WORDS:
         if word in run.vectors:
             terminal.show_neighbors(word, run.vectors.most_similar(word, k=6))
     terminal.show_scores("Scores (a corpus of 2 million tokens is small for these sets)", evaluate(run.vectors))
-    terminal.show_forest(str(out / READABLE), readable.vectors, 6)
-    terminal.show_lines([
-        f"pictures: {out / 'heatmap.png'}, {out / 'tree.png'}",
-        f"next: wordforest path {out / READABLE} navy treaty",
-        f"      wordforest explore {out / READABLE}     (needs the extra explore)",
-    ])  # fmt: skip
+    terminal.show_forest(str(to_read), readable.vectors, 6)
+    terminal.deliver(
+        f"pictures: {out / 'heatmap.png'}, {out / 'tree.png'}\n"
+        f"next: wordforest path {to_read} navy treaty\n"
+        f"      wordforest explore {to_read}     (needs the extra explore)\n"
+    )
 
 
 def addresses() -> Path:

@@ -6,22 +6,21 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from wordforest.cli.base import (
-    Force,
-    Json,
-    Quiet,
-    Seed,
-    VectorsArg,
-    Verbose,
+from wordforest.cli.command import (
+    VECTORS,
     app,
-    friendly,
+    argument,
+    command,
     keep_existing,
+    note,
+    option,
     read_vectors,
     reporter,
+    words_in,
 )
 from wordforest.errors import InputError
 
@@ -31,49 +30,34 @@ if TYPE_CHECKING:
 draw_app = typer.Typer(help="Pictures for screen and print: heatmap, tree, map or curve.", no_args_is_help=True)
 app.add_typer(draw_app, name="draw")
 
-Words = Annotated[
-    list[str],
-    typer.Option(
-        "--words",
-        metavar="FILE_OR_LIST",
-        help="A built-in list (animals, countries, good, bad, man, woman, good-bad, man-woman), a file with a word a "
-        "line, or words with commas between. May be repeated: each is a block or a group of its own.",
-    ),
-]
-Figure = Annotated[Path, typer.Option("--out", metavar="FIGURE", help="File to write: .png, .svg or .pdf.")]
-Colors = Annotated[
-    Literal["paper", "colorblind"],
-    typer.Option(
-        help="paper: red negative, blue positive; colorblind: orange and blue. White is exactly zero in both."
-    ),
-]
-Style = Annotated[
-    Literal["screen", "print"], typer.Option(help="print: at most 7 inches wide, with letters as in a caption.")
-]
-Size = Annotated[
-    str | None,
-    typer.Option(metavar="WxH", help="Width and height in inches, as in 7x4; or 18x10cm. Default: as needed."),
-]
-Dpi = Annotated[
-    int, typer.Option(min=30, max=1200, help="Pixels per inch of .png, and of images within .svg and .pdf.")
-]
+Colors = Literal["paper", "colorblind"]
+Style = Literal["screen", "print"]
+_WORDS = (
+    "A built-in list (animals, countries, good, bad, man, woman, good-bad, man-woman), a file with a word a line, or "
+    "words with commas between. May be repeated: each is a block or a group of its own."
+)
+_COLORS = "paper: red negative, blue positive; colorblind: orange and blue. White is exactly zero in both."
+WORDS = option(..., _WORDS, "--words", metavar="FILE_OR_LIST")
+OUT = option(..., "File to write: .png, .svg or .pdf.", "--out", metavar="FIGURE")
+COLORS = option("paper", _COLORS)
+STYLE = option("screen", "print: at most 7 inches wide, with letters as in a caption.")
+SIZE = option(None, "Width and height in inches, as in 7x4; or 18x10cm. Default: as needed.", metavar="WxH")
+DPI = option(200, "Pixels per inch of .png, and of images within .svg and .pdf.", min=30, max=1200)
+TITLES = option(None, "Title of each, in the same order; may be repeated.", "--title")
 
 
-@draw_app.command("heatmap")
-@friendly
+@command(draw_app)
 def heatmap(
-    vectors: VectorsArg,
-    words: Words,
-    out: Figure,
-    limit: Annotated[
-        float | None, typer.Option(help="Coefficient at which the colours end. Default: the largest.")
-    ] = None,
-    colors: Colors = "paper",
-    style: Style = "screen",
-    size: Size = None,
-    dpi: Dpi = 200,
-    force: Force = False,
-    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    vectors: str = VECTORS,
+    words: list[str] = WORDS,
+    out: Path = OUT,
+    limit: float | None = option(None, "Coefficient at which the colours end. Default: the largest."),
+    colors: Colors = COLORS,
+    style: Style = STYLE,
+    size: str | None = SIZE,
+    dpi: int = DPI,
+    *,
+    force: bool,
 ) -> None:
     """Draw words by dimensions, each block from its most negative dimension to its most positive."""
     from wordforest import figures
@@ -86,23 +70,22 @@ def heatmap(
     _write(out, figures.heatmap(loaded, titled, limit=limit, style=chosen), dpi)
 
 
-@draw_app.command("tree")
-@friendly
+@command(draw_app)
 def tree(
-    vectors: VectorsArg,
-    words: Words,
-    out: Figure,
-    which: Annotated[str, typer.Option("--tree", metavar="N|all", help="Number of a tree, from 0, or all.")] = "0",
-    labels: Annotated[int, typer.Option(min=0, help="Name each node by so many of its strongest words.")] = 0,
-    colors: Colors = "paper",
-    style: Style = "screen",
-    size: Size = None,
-    dpi: Dpi = 200,
-    force: Force = False,
-    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    vectors: str = VECTORS,
+    words: list[str] = WORDS,
+    out: Path = OUT,
+    which: str = option("0", "Number of a tree, from 0, or all.", "--tree", metavar="N|all"),
+    labels: int = option(0, "Name each node by so many of its strongest words.", min=0),
+    colors: Colors = COLORS,
+    style: Style = STYLE,
+    size: str | None = SIZE,
+    dpi: int = DPI,
+    *,
+    force: bool,
 ) -> None:
     """Draw one or all trees of some words, each node coloured by its coefficient."""
-    from wordforest import figures
+    from wordforest import figures, reading
 
     _check_out(out, force)
     chosen = _style(colors, style, size)
@@ -112,33 +95,26 @@ def tree(
     blocks = _present({vectors: loaded}, _groups(words))
     shown = list(dict.fromkeys(word for block in blocks.values() for word in block))
     number = None if which == "all" else int(which)
-    named = _labels(loaded, labels) if labels else None
+    named = reading.label_nodes(loaded, labels) if labels else None
     _write(out, figures.trees(loaded, shown, tree=number, labels=named, style=chosen), dpi)
 
 
-@draw_app.command("map")
-@friendly
+@command(draw_app, "map")
 def word_map(
-    vectors: Annotated[
-        list[str], typer.Argument(metavar="VECTORS...", help="Run folders or vector files, a map each.")
-    ],
-    out: Figure,
-    words: Words = ["good-bad"],  # noqa: B006 Typer copies it
-    nearest: Annotated[
-        int, typer.Option(min=0, help="Draw, for each word of --words, the so many words nearest to it as a group.")
-    ] = 0,
-    titles: Annotated[
-        list[str] | None, typer.Option("--title", help="Title of a map, in the order of VECTORS; may be repeated.")
-    ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of t-SNE; the one with the lowest error is kept.")] = 10,
-    seed: Seed = 0,
-    style: Style = "screen",
-    size: Size = None,
-    dpi: Dpi = 200,
-    force: Force = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001 read by friendly
-    json: Json = False,
+    vectors: list[str] = argument("VECTORS", "Run folders or vector files, a map each."),
+    out: Path = OUT,
+    words: list[str] = option(["good-bad"], _WORDS, metavar="FILE_OR_LIST"),
+    nearest: int = option(0, "Draw, for each word of --words, the so many words nearest to it as a group.", min=0),
+    titles: list[str] | None = TITLES,
+    runs: int = option(10, "Runs of t-SNE; the one with the lowest error is kept.", min=1),
+    style: Style = STYLE,
+    size: str | None = SIZE,
+    dpi: int = DPI,
+    *,
+    seed: int,
+    force: bool,
+    quiet: bool,
+    json: bool,
 ) -> None:
     """Draw groups of words on a plane by t-SNE, for one model or for several side by side."""
     from wordforest import figures
@@ -154,26 +130,24 @@ def word_map(
         groups = figures.nearest_groups(first, seeds, nearest)
     groups = _present(models, groups)
     with reporter(quiet, json) as report:
-        figure = figures.word_map(
-            models, groups, runs=runs, seed=seed, style=chosen,
-            on_run=lambda done, total: report(Event("map", done, total, "runs")),
-        )  # fmt: skip
+
+        def on_run(done: int, total: int) -> None:
+            report(Event("map", done, total, "runs"))
+
+        figure = figures.word_map(models, groups, runs=runs, seed=seed, style=chosen, on_run=on_run)
     _write(out, figure, dpi)
 
 
-@draw_app.command("curve")
-@friendly
+@command(draw_app)
 def curve(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Run folders, a line each.")],
-    out: Figure,
-    titles: Annotated[
-        list[str] | None, typer.Option("--title", help="Name of a line, in the order of RUN; may be repeated.")
-    ] = None,
-    style: Style = "screen",
-    size: Size = None,
-    dpi: Dpi = 200,
-    force: Force = False,
-    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    runs: list[str] = argument("RUN", "Run folders, a line each."),
+    out: Path = OUT,
+    titles: list[str] | None = TITLES,
+    style: Style = STYLE,
+    size: str | None = SIZE,
+    dpi: int = DPI,
+    *,
+    force: bool,
 ) -> None:
     """Draw the objective and the share of non-zeros against seconds."""
     from wordforest import figures, store
@@ -217,7 +191,7 @@ def _groups(named: Sequence[str]) -> dict[str, list[str]]:
         if text in WORD_LISTS:
             found: Mapping[str, Sequence[str]] = WORD_LISTS[text]
         elif Path(text).is_file():
-            found = {Path(text).stem: _lines(Path(text))}
+            found = {Path(text).stem: words_in(Path(text))}
         elif text.endswith((".txt", ".csv", ".tsv")):
             raise InputError(f"--words {text}: no such file. Check the name, or give words with commas between.")
         else:
@@ -239,19 +213,11 @@ def _seeds(named: Sequence[str]) -> list[str]:
     ]
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8. Write the file again, or convert its encoding.") from error
-    return [word for line in text.splitlines() if (word := line.strip())]
-
-
 def _present(models: Mapping[str, Any], groups: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return the groups without words that a model lacks, which are named on standard error."""
     for name, vectors in models.items():
         if missing := [w for w in dict.fromkeys(w for group in groups.values() for w in group) if w not in vectors]:
-            sys.stderr.write(f"note: {name} has no vector for {', '.join(missing)}; left out\n")
+            note(f"{name} has no vector for {', '.join(missing)}; left out")
     kept = {title: [w for w in words if all(w in v for v in models.values())] for title, words in groups.items()}
     kept = {title: words for title, words in kept.items() if words}
     if not kept:
@@ -272,13 +238,6 @@ def _titles(names: Sequence[str], titles: Sequence[str] | None) -> dict[str, str
     if len(set(chosen)) < len(names):
         raise InputError(f"expected different titles, but {', '.join(chosen)} came. Give each its own --title.")
     return dict(zip(chosen, names, strict=True))
-
-
-def _labels(vectors: Any, k: int) -> list[tuple[str, ...]]:
-    from wordforest.reading import label_nodes
-
-    labels: list[tuple[str, ...]] = label_nodes(vectors, k)
-    return labels
 
 
 def _write(out: Path, figure: Any, dpi: int) -> None:

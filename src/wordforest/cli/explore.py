@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from wordforest.cli.base import Force, Verbose, app, friendly, keep_existing
+from wordforest.cli.command import argument, command, keep_existing, note, option
 from wordforest.errors import InputError, MissingExtraError
 
-ModelsArg = Annotated[
-    list[str], typer.Argument(metavar="VECTORS...", help="Run folders or files of vectors, up to four side by side.")
-]
-Host = Annotated[str, typer.Option(help="Address to listen at; the default is reached from this machine alone.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any free one.")]
-OpenOpt = Annotated[bool, typer.Option("--open/--no-browser", help="Open the page in the browser.")]
-Export = Annotated[Path | None, typer.Option(help="Write one HTML file that works offline, and serve nothing.")]
-TopWords = Annotated[int, typer.Option(min=1, help="Words that --export keeps, most frequent first.")]
 
-
-@app.command()
-@friendly
+@command()
 def explore(
-    vectors: ModelsArg, host: Host = "127.0.0.1", port: Port = 8050, open_page: OpenOpt = False,
-    export: Export = None, top_words: TopWords = 3000,
-    force: Force = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
-) -> None:  # fmt: skip
+    vectors: list[str] = argument("VECTORS", "Run folders or files of vectors, up to four side by side."),
+    host: str = option("127.0.0.1", "Address to listen at; the default is reached from this machine alone."),
+    port: int = option(8050, "Port to listen at; 0: any free one.", min=0, max=65535),
+    open_page: bool = option(False, "Open the page in the browser.", "--open"),
+    export: Path | None = option(None, "Write one HTML file that works offline, and serve nothing."),
+    top_words: int = option(3000, "Words that --export keeps, most frequent first.", min=1),
+    *,
+    force: bool,
+) -> None:
     """Walk through the forest on a local web page, or write it as one file with --export."""
     if export is not None:
         _check_target(export, force)
@@ -39,7 +34,7 @@ def explore(
     except ImportError as error:
         raise MissingExtraError("the explorer", "explore") from error
     if not is_local(host):
-        sys.stderr.write(f"note: at {host} others on the network can read these vectors too.\n")
+        note(f"at {host} others on the network can read these vectors too.")
     with listen(host, port) as listener:
         models = _models(vectors)
         for model in models:
@@ -59,10 +54,7 @@ def explore(
 def _models(names: list[str]) -> list[Any]:
     from wordforest.explorer.model import open_models
 
-    def on_notice(notice: str) -> None:
-        sys.stderr.write(f"note: {notice}\n")
-
-    return open_models(names, on_notice)
+    return open_models(names, note)
 
 
 def _check_target(path: Path, force: bool) -> None:

@@ -131,7 +131,7 @@ def show_ways(vectors: Vectors, words: Sequence[str], k: int, *, as_json: bool =
         _console().print(Text(row))
 
 
-def deliver(text: str, out: Path | None) -> None:
+def deliver(text: str, out: Path | None = None) -> None:
     """Print a text, or write it to a file and say so."""
     if out is None:
         sys.stdout.write(text)
@@ -168,12 +168,6 @@ def show_file_states(folder: Path, states: Sequence[Status], *, as_json: bool = 
     for status in states:
         shown = status.path.relative_to(folder) if status.path.is_relative_to(folder) else status.path
         console.print(Text(f"  {status.state:<9} {shown}", style="" if status.state == "present" else "red"))
-
-
-def show_lines(lines: list[str]) -> None:
-    """Print plain lines."""
-    for line in lines:
-        _console().print(Text(line))
 
 
 def _both_sides(vectors: Vectors, node: int, k: int) -> Text:

@@ -1,4 +1,4 @@
-"""Commands that judge vectors: evaluate, data, reproduce."""
+"""Commands that score vectors: evaluate, reproduce, and data for the sets they are scored with."""
 
 from __future__ import annotations
 
@@ -6,65 +6,35 @@ import os
 import sys
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
-from wordforest.cli.base import (
-    Force,
-    Json,
-    OutOpt,
-    Quiet,
-    Verbose,
-    Workers,
-    app,
-    friendly,
-    keep_existing,
-    read_vectors,
-    reporter,
-)
+from wordforest.cli.command import app, argument, command, keep_existing, option, read_vectors, reporter
 from wordforest.errors import InputError
 
+DATA = option(None, "Folder of the data. Default: WORDFOREST_DATA, else the cache.", "--data")
 
-@app.command()
-@friendly
+
+@command()
 def evaluate(
-    vectors: Annotated[list[str], typer.Argument(metavar="VECTORS...", help="Run folders or vector files.")],
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the data. Default: WORDFOREST_DATA, else the cache, else gensim's few sets."),
-    ] = None,
-    tasks: Annotated[
-        str | None,
-        typer.Option(help="Some of similarity,analogy,completion,sentiment,meaning. Default: those with data."),
-    ] = None,
-    held: Annotated[
-        str | None,
-        typer.Option(help="meaning: text kept from training, or its counts folder; how readable is the forest?"),
-    ] = None,
-    sheet: Annotated[
-        Path | None, typer.Option(help="meaning: write word-intrusion questions for people here, the key beside them.")
-    ] = None,
-    form: Annotated[
-        Literal["table", "markdown", "latex", "json"], typer.Option("--format", help="How to write the scores.")
-    ] = "table",
-    out: Annotated[Path | None, typer.Option(help="File to write to, in place of the terminal.")] = None,
-    half: Annotated[
-        Literal["development", "test"] | None, typer.Option(help="Only one of two fixed halves of all items.")
-    ] = None,
-    restrict: Annotated[int | None, typer.Option(help="Know and search the first N words only.")] = None,
-    method: Annotated[
-        Literal["offset", "product"], typer.Option(help="Analogies: offset (3CosAdd) or product (3CosMul).")
-    ] = "offset",
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Compare the first with each of the others on their common items.")
-    ] = False,
-    scale: Annotated[float, typer.Option(help="Raise the norm of every dimension to this power first.")] = 1.0,
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where analogies are answered.")] = "cpu",
-    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
-    force: Force = False,
-    json: Json = False,
-    verbose: Verbose = False,  # noqa: ARG001 read by friendly
+    vectors: list[str] = argument("VECTORS", "Run folders or vector files."),
+    data: Path | None = DATA,
+    tasks: str | None = option(None, "Some of similarity,analogy,completion,sentiment,meaning. Default: with data."),
+    held: str | None = option(None, "meaning: text kept from training, or its counts folder."),
+    sheet: Path | None = option(None, "meaning: write word-intrusion questions for people here, the key beside them."),
+    form: Literal["table", "markdown", "latex", "json"] = option("table", "How to write the scores.", "--format"),
+    out: Path | None = option(None, "File to write to, in place of the terminal."),
+    half: Literal["development", "test"] | None = option(None, "Only one of two fixed halves of all items."),
+    restrict: int | None = option(None, "Know and search the first N words only."),
+    method: Literal["offset", "product"] = option("offset", "Analogies: offset (3CosAdd) or product (3CosMul)."),
+    compare: bool = option(False, "Compare the first with each of the others on their common items.", "--compare"),
+    scale: float = option(1.0, "Raise the norm of every dimension to this power first."),
+    *,
+    device: Literal["cpu", "cuda"],
+    seed: int,
+    force: bool,
+    json: bool,
 ) -> None:
     """Score vectors on similarity, analogies, sentence completion, sentiment and meaning, with 95 % intervals."""
     from wordforest import evaluation
@@ -87,11 +57,20 @@ def evaluate(
     found = evaluation.find_data(data, datasets.cache_folder()) if only is None or only else None
     loaded = [(name, read_vectors(name)) for name in vectors]
     loaded = [(name, model if scale == 1 else model.scaled(scale)) for name, model in loaded]
-    judged = [
-        (name, evaluation.judge(model, found, tasks=only, half=half, restrict=restrict,
-                                method=evaluation.METHODS[method], device=device) if found else [])
-        for name, model in loaded
-    ]  # fmt: skip
+    judged = []
+    for name, model in loaded:
+        outcomes = []
+        if found:
+            outcomes = evaluation.judge(
+                model,
+                found,
+                tasks=only,
+                half=half,
+                restrict=restrict,
+                method=evaluation.METHODS[method],
+                device=device,
+            )
+        judged.append((name, outcomes))
     form = "json" if json else form
     meanings = _meanings(loaded, held, sheet, seed) if held is not None else {}
     terminal.show_judged(judged, _scores(loaded, meanings, seed), form=form, out=out, compared=compare, seed=seed)
@@ -134,19 +113,12 @@ def _key_of(sheet: Path) -> Path:
     return sheet.with_name(f"{sheet.stem}.key{sheet.suffix}")
 
 
-data_app = typer.Typer(help="The sets that vectors are judged with: list, fetch or check them.", no_args_is_help=True)
+data_app = typer.Typer(help="The sets that vectors are scored with: list, fetch or check them.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 
-FolderOpt = Annotated[
-    Path | None, typer.Option("--data", help="Folder of the data. Default: WORDFOREST_DATA, else the cache.")
-]
 
-
-@data_app.command("list")
-@friendly
-def list_data(
-    data: FolderOpt = None, json: Json = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
-) -> None:  # fmt: skip
+@command(data_app, "list")
+def list_data(data: Path | None = DATA, *, json: bool) -> None:
     """Show every set, what it is, under which terms, and whether it is here."""
     from wordforest.cli import terminal
     from wordforest.evaluation import datasets
@@ -155,35 +127,30 @@ def list_data(
     terminal.show_datasets(list(datasets.DATASETS.values()), states, as_json=json)
 
 
-@data_app.command("fetch")
-@friendly
+@command(data_app, "fetch")
 def fetch_data(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="wordsim analogy msr_scc sst2")],
-    data: FolderOpt = None,
-    mirror: Annotated[
-        str | None, typer.Option(help="A folder or URL that holds the same files, as in msr_scc/testing_data.csv.")
-    ] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001 read by friendly
-    json: Json = False,
+    names: list[str] = argument("NAME", "wordsim analogy msr_scc sst2"),
+    data: Path | None = DATA,
+    mirror: str | None = option(None, "A folder or URL that holds the same files, as in msr_scc/testing_data.csv."),
+    *,
+    quiet: bool,
+    json: bool,
 ) -> None:
     """Download sets into the data folder; every file is checked by its SHA-256."""
     from wordforest.evaluation import datasets
 
     folder = _data_folder(data)
     with reporter(quiet, json) as report:
-        paths = datasets.fetch(
-            names, folder=folder, mirror=mirror,
-            on_file=lambda file, fetched: report.say(f"{file.path}: {'fetched' if fetched else 'here already'}"),
-        )  # fmt: skip
+
+        def on_file(file: Any, fetched: bool) -> None:
+            report.say(f"{file.path}: {'fetched' if fetched else 'here already'}")
+
+        paths = datasets.fetch(names, folder=folder, mirror=mirror, on_file=on_file)
         report.say(f"{len(paths)} files are in {folder}")
 
 
-@data_app.command("check")
-@friendly
-def check_data(
-    data: FolderOpt = None, json: Json = False, verbose: Verbose = False,  # noqa: ARG001 read by friendly
-) -> None:  # fmt: skip
+@command(data_app, "check")
+def check_data(data: Path | None = DATA, *, json: bool) -> None:
     """Compare every file with its SHA-256; exit code 1 if one is missing or different."""
     from wordforest.cli import terminal
     from wordforest.evaluation import datasets
@@ -195,23 +162,18 @@ def check_data(
         raise SystemExit(1)
 
 
-@app.command()
-@friendly
+@command()
 def reproduce(
-    experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT.toml", help="As in experiments/table1.toml.")],
-    out: OutOpt,
-    corpus: Annotated[
-        list[str] | None, typer.Option(help="Text to train on, in place of that of the file; may be repeated.")
-    ] = None,
-    data: FolderOpt = None,
-    quick: Annotated[bool, typer.Option("--quick", help="The demo corpus and a small profile: minutes.")] = False,
-    skip: Annotated[
-        list[str] | None, typer.Option(help="Leave a model out, as RNN or RNN@520; may be repeated.")
-    ] = None,
-    workers: Workers = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001 read by friendly
-    json: Json = False,
+    experiment: Path = argument("EXPERIMENT.toml", "As in experiments/table1.toml."),
+    corpus: list[str] | None = option(None, "Text to train on, in place of that of the file; may be repeated."),
+    data: Path | None = DATA,
+    quick: bool = option(False, "The demo corpus and a small profile: minutes.", "--quick"),
+    skip: list[str] | None = option(None, "Leave a model out, as RNN or RNN@520; may be repeated."),
+    *,
+    out: Path,
+    workers: int | None,
+    quiet: bool,
+    json: bool,
 ) -> None:
     """Train, judge and compare all models of an experiment; run again, it does only what is missing or has changed."""
     from wordforest.evaluation import datasets
@@ -219,9 +181,16 @@ def reproduce(
 
     with reporter(quiet, json) as report:
         rows = run(
-            experiment, out, corpus=corpus, data=data, cache=datasets.cache_folder(), quick=quick,
-            skip=skip or (), workers=workers, report=report,
-        )  # fmt: skip
+            experiment,
+            out,
+            corpus=corpus,
+            data=data,
+            cache=datasets.cache_folder(),
+            quick=quick,
+            skip=skip or (),
+            workers=workers,
+            report=report,
+        )
     if failed := [row.cell.model.name for row in rows if row.failure]:
         sys.stderr.write(f"error: {', '.join(failed)} failed; {out / 'REPORT.md'} says why and holds the others.\n")
         raise SystemExit(1)

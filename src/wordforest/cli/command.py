@@ -1,0 +1,225 @@
+"""What all commands share: the app, options from the table or a file, and errors in one or two lines."""
+
+from __future__ import annotations
+
+import errno
+import inspect
+import os
+import sys
+import tomllib
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from wordforest import __version__
+from wordforest.errors import ClusterError, InputError, MissingExtraError
+from wordforest.options import FLAG, OPTIONS, PRESETS, SHORT_HELP, WORDS, Option, check_known, taken_by
+from wordforest.runtime.signals import Terminated
+
+UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
+# In the order of the work.
+COMMANDS = (
+    *("train", "count", "encode", "inspect", "path", "neighbors", "analogy", "draw", "explore", "evaluate"),
+    *("baseline", "convert", "export", "reproduce", "data", "demo"),
+)
+_FULL = "Free some room on the disk, or choose another one; what was there before is as it was."
+
+
+class _InOrder(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 Click's
+        return [*COMMANDS]
+
+
+app = typer.Typer(cls=_InOrder, add_completion=False, pretty_exceptions_enable=False)
+
+
+def argument(metavar: str, help: str | None = None, **more: Any) -> Any:  # noqa: A002 Typer's
+    """Return an argument that has to be given."""
+    return typer.Argument(..., metavar=metavar, help=help, **more)
+
+
+def option(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002 Typer's
+    """Return an option of one command alone."""
+    return typer.Option(default, *flags, help=help, **more)
+
+
+CORPUS = argument("CORPUS", "Text files, folders, globs or URLs, plain or compressed; - is standard input.")
+VECTORS = argument("VECTORS", "A run folder, or a file of vectors.")
+
+
+def command(group: typer.Typer = app, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add a command whose parameters without a default are rows of the table.
+
+    ``**options`` stands for all other rows that list the command among their takers: those that were typed or are in
+    the file of ``--settings`` are passed on, checked; the short help shows a few of them. Every command has --verbose.
+    """
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        parameters = inspect.signature(function, eval_str=True).parameters.values()
+        own = [one for one in parameters if one.default is not one.empty]
+        named = [one.name for one in parameters if one not in own and one.kind is not one.VAR_KEYWORD]
+        is_long = any(one.kind is one.VAR_KEYWORD for one in parameters)
+        rows = taken_by(function.__name__) if is_long else [OPTIONS[one] for one in (*named, "verbose")]
+
+        def run(**typed: Any) -> None:
+            with _errors_explained(typed.pop("verbose")):
+                mine = {one.name: typed.pop(one.name) for one in own}
+                given = _given(typed, rows, function.__name__)
+                function(**mine, **{**{one: OPTIONS[one].default for one in named}, **given})
+                sys.stdout.flush()
+
+        made = [_parameter(row, function.__name__ if is_long else None) for row in rows]
+        parts = [*(one.replace(kind=one.KEYWORD_ONLY) for one in own), *made, *(_helps() if is_long else ())]
+        run.__signature__ = inspect.Signature(parts)  # type: ignore[attr-defined]
+        run.__doc__ = function.__doc__
+        group.command(name or function.__name__, add_help_option=not is_long)(run)
+        return function
+
+    return add
+
+
+def _parameter(row: Option, command: str | None) -> inspect.Parameter:
+    """Return a row of the table as Typer takes it: None where nothing is typed, so that the file of settings counts."""
+    spelled = "--" + row.name.replace("_", "-")
+    can_be_off = row.default is True or any(row.name in preset.settings for preset in PRESETS.values())
+    flags = row.flags or (f"{spelled}/--no-{spelled[2:]}" if row.kind is FLAG and can_be_off else spelled)
+    shown = typer.Option(
+        None,
+        flags,
+        metavar=row.kind.metavar,
+        help=row.help_for(command or ""),
+        rich_help_panel=row.panel if command else None,
+        hidden=command is not None and row.name not in SHORT_HELP,
+    )
+    return inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=row.kind.shell | None)
+
+
+def _helps() -> Iterator[inspect.Parameter]:
+    for name, text in (("help", "Show the main options and exit."), ("help_all", "Show all options and exit.")):
+        flag = "--" + name.replace("_", "-")
+        shown = typer.Option(False, flag, help=text, is_eager=True, callback=_show_help, rich_help_panel="Basics")
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=bool)
+
+
+def _show_help(context: typer.Context, parameter: typer.CallbackParam, asked: bool) -> None:
+    if not asked:
+        return
+    for one in context.command.params if parameter.name == "help_all" else ():
+        one.hidden = False  # type: ignore[attr-defined]
+    typer.echo(context.get_help())
+    raise typer.Exit
+
+
+def _given(typed: dict[str, Any], rows: Sequence[Option], command: str) -> dict[str, Any]:
+    """Return the options that were typed or, else, are in the file of settings."""
+    given = {row.name: typed[row.name] for row in rows if typed.get(row.name) is not None}
+    path = given.pop("settings", None)
+    given = {**(_from_file(path, rows) if path else {}), **{name: _checked(name, v) for name, v in given.items()}}
+    for row in rows:
+        if row.default is ... and row.name not in given:
+            raise InputError(f"missing option --{row.name}: {row.help} Try: wordforest {command} --help")
+    return given
+
+
+def _from_file(path: Path, rows: Sequence[Option]) -> dict[str, Any]:
+    from wordforest.store.files import read_text
+
+    try:
+        found = tomllib.loads(read_text(path))
+        check_known(found, [row.name for row in rows if row.name not in ("settings", "verbose")], "option")
+        return {name: _checked(name, value) for name, value in found.items()}
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}. Write options as in: trees = 40") from error
+    except InputError as error:
+        raise InputError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+
+
+def _checked(name: str, value: Any) -> Any:
+    if OPTIONS[name].kind is WORDS and isinstance(value, str):
+        value = words_in(Path(value))
+    return OPTIONS[name].check(value)
+
+
+@contextmanager
+def _errors_explained(verbose: bool | None) -> Iterator[None]:
+    """Turn exceptions into one or two lines and an exit code.
+
+    1 failed, 2 wrong use or bad input, 130 interrupted, 143 terminated.
+    """
+    try:
+        yield
+    except BrokenPipeError:  # the reader has left, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+    except (Exception, KeyboardInterrupt) as error:
+        if verbose:
+            traceback.print_exc()
+        message, code = explain(error)
+        sys.stderr.write(message + "\n")
+        raise SystemExit(code) from None
+
+
+def explain(error: BaseException) -> tuple[str, int]:
+    """Return what to tell a person about an error, and the exit code."""
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", []))
+    if isinstance(error, InputError | MissingExtraError):
+        return f"error: {error}", 2
+    if isinstance(error, ClusterError):
+        return f"error: {error}", 1
+    if isinstance(error, KeyboardInterrupt):
+        came, code = ("terminated", 143) if isinstance(error, Terminated) else ("interrupted", 130)
+        return f"{came}. Nothing was left half written.{notes or ' Run the command again.'}", code
+    if isinstance(error, OSError):
+        what_to_do = _FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else "Check the disk and the permissions."
+        return f"error: {error}. {what_to_do}{notes}", 1
+    if isinstance(error, MemoryError):
+        return f"error: not enough memory ({error}). Use fewer dimensions or words, or a larger machine.{notes}", 1
+    return f"error: {type(error).__name__}: {error}. Run again with --verbose to see where.{notes}", 1
+
+
+@app.callback(invoke_without_command=True)
+def wordforest(context: typer.Context, version: bool = option(False, "Show the version.", "--version")) -> None:
+    """Word vectors whose dimensions form a forest, learned from raw text."""
+    if version:
+        typer.echo(f"wordforest {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
+
+
+def keep_existing(path: Path, force: bool) -> None:
+    """Refuse to write over a file without ``--force``."""
+    if path.exists() and not force:
+        raise InputError(f"{path} already exists; add --force to replace it or choose another name.")
+
+
+def reporter(quiet: bool, as_json: bool) -> Any:
+    """Return what shows the progress of a long job."""
+    from wordforest.runtime.progress import make_reporter
+
+    return make_reporter(quiet=quiet, as_json=as_json)
+
+
+def note(notice: str) -> None:
+    """Write what a person should know to standard error."""
+    sys.stderr.write(f"note: {notice}\n")
+
+
+def read_vectors(name: str) -> Any:
+    """Return the vectors of a run folder or a file."""
+    from wordforest import store
+
+    return store.read_vectors(name, on_notice=note)
+
+
+def words_in(path: Path) -> list[str]:
+    """Return the words of a file, one a line."""
+    from wordforest.store.files import read_text
+
+    return [word for line in read_text(path).removeprefix("\ufeff").splitlines() if (word := line.strip())]

@@ -1,0 +1,175 @@
+"""Commands that read vectors: inspect, path, neighbors, analogy, export, convert."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+from json import dumps
+from pathlib import Path
+from typing import Any, Literal
+
+from wordforest.cli.command import VECTORS, argument, command, keep_existing, option, read_vectors
+from wordforest.errors import InputError
+
+_BASE = "https://example.org/forest/"
+_EXPORTS = "*.ttl SKOS in Turtle, *.jsonld SKOS in JSON-LD, *.npz features with their names in a .tsv beside."
+_FORMATS = (
+    "*.txt *.vec word2vec text, *.bin word2vec binary, *.glove GloVe text, *.npz, *.safetensors, *.parquet, *.tsv for "
+    "the Embedding Projector, else a run folder."
+)
+
+
+@command()
+def inspect(
+    vectors: str = VECTORS,
+    k: int | None = option(None, "Words of each node. Default: 6; with --node 20.", "-k", min=1),
+    tree: list[int] | None = option(None, "Only this tree; give it again for more."),
+    node: int | None = option(None, "The words of this node and all below it."),
+    form: Literal["text", "json", "mermaid", "dot"] = option("text", "dot is for Graphviz.", "--format"),
+    *,
+    json: bool,
+) -> None:
+    """Show size, sparsity by depth, and the forest with words that tell each node from the others."""
+    from wordforest import reading
+    from wordforest.cli import terminal
+
+    loaded, form = read_vectors(vectors), "json" if json else form
+    if node is not None:
+        if tree or form in ("mermaid", "dot"):
+            raise InputError("--node lists words, so it takes neither --tree nor a graph. Leave one of them out.")
+        members = reading.subtree_words(loaded, node, k=k or 20)
+        rows = dumps([asdict(member) for member in members], ensure_ascii=False) + "\n"
+        terminal.deliver(rows if form == "json" else reading.subtree_as_text(members, reading.label_nodes(loaded, 3)))
+        return
+    k, tree = k or 6, None if tree is None else list(dict.fromkeys(tree))
+    if form == "json":
+        terminal.deliver(dumps(reading.as_object(loaded, k=k, trees=tree), ensure_ascii=False) + "\n")
+    elif form == "text":
+        terminal.show_forest(vectors, loaded, k, trees=tree)
+    else:
+        write = {"mermaid": reading.as_mermaid, "dot": reading.as_graphviz}[form]
+        terminal.deliver(write(reading.outline(loaded, k=k, trees=tree)))
+
+
+@command()
+def path(
+    vectors: str = VECTORS,
+    words: list[str] = argument("WORD"),
+    k: int = option(4, "Words of each node.", "-k", min=1),
+    *,
+    json: bool,
+) -> None:
+    """Show the way of words through the forest, and where several words part."""
+    from wordforest.cli import terminal
+
+    terminal.show_ways(read_vectors(vectors), words, k, as_json=json)
+
+
+@command()
+def neighbors(
+    vectors: str = VECTORS,
+    words: list[str] = argument("WORD"),
+    k: int = option(10, "How many words.", "-k", min=1),
+    *,
+    json: bool,
+) -> None:
+    """Show the nearest words by cosine."""
+    from wordforest.cli import terminal
+
+    loaded = read_vectors(vectors)
+    for word in words:
+        terminal.show_neighbors(word, loaded.most_similar(word, k=k), as_json=json)
+
+
+@command()
+def analogy(
+    vectors: str = VECTORS,
+    a: str = argument("A"),
+    b: str = argument("B"),
+    c: str = argument("C"),
+    k: int = option(10, "How many words.", "-k", min=1),
+    *,
+    json: bool,
+) -> None:
+    """A is to B as C is to ?"""
+    from wordforest.cli import terminal
+
+    found = read_vectors(vectors).analogy(a, b, c, k=k)
+    terminal.show_neighbors(f"{a} : {b} :: {c} :", found, as_json=json)
+
+
+@command()
+def export(
+    vectors: str = VECTORS,
+    out: Path = argument("OUT", _EXPORTS),
+    k: int = option(10, "Words of each node in a thesaurus.", "-k", min=1),
+    base: str = option(_BASE, "Address that the names of the thesaurus begin with."),
+    lang: str = option("en", "Language of the words; empty for none."),
+    title: str = option("Forest", "Name of the thesaurus."),
+    *,
+    force: bool,
+) -> None:
+    """Write the forest as a thesaurus, or the codes as features with readable names."""
+    from wordforest import reading, store
+    from wordforest.cli import terminal
+
+    keep_existing(out, force)
+    loaded = read_vectors(vectors)
+    suffix = out.suffix.lower()
+    if suffix == ".npz":
+        names = out.with_suffix(".tsv")
+        keep_existing(names, force)
+        if (k, base, lang, title) != (10, _BASE, "en", "Forest"):
+            raise InputError("-k, --base, --lang and --title are for a thesaurus, not for features. Leave them out.")
+        features, _ = reading.as_features(loaded)
+        store.write_sparse(out, features)
+        terminal.deliver(reading.names_as_tsv(loaded), names)
+        sys.stderr.write(f"wrote {out}\n")
+    elif suffix == ".ttl":
+        terminal.deliver(reading.as_skos_turtle(loaded, k=k, base=base, language=lang or None, title=title), out)
+    elif suffix == ".jsonld":
+        graph = reading.as_json_ld(loaded, k=k, base=base, language=lang or None, title=title)
+        terminal.deliver(dumps(graph, ensure_ascii=False, indent=1) + "\n", out)
+    else:
+        raise InputError(f"{out}: expected a name that ends in .ttl, .jsonld or .npz. Rename OUT.")
+
+
+@command()
+def convert(
+    source: str = argument("IN", "A run folder, or a file of vectors."),
+    target: Path = argument("OUT", _FORMATS),
+    *,
+    force: bool,
+) -> None:
+    """Read vectors in one format and write them in another."""
+    from wordforest import store
+
+    for path in store.vector_files(target):
+        keep_existing(path, force)
+    if target.exists() and target.resolve() == Path(source).resolve():
+        raise InputError(f"{target}: IN and OUT are the same, and OUT would lose what vectors do not hold. Rename OUT.")
+    vectors = read_vectors(source)
+    if target.suffix:
+        store.write_vectors(target, vectors)
+    else:
+        _write_folder(target, vectors)
+    sys.stderr.write(f"wrote {target}: {len(vectors)} words, {vectors.n_dimensions} dimensions\n")
+
+
+def _write_folder(target: Path, vectors: Any) -> None:
+    """Write a run folder, alone in it; one made for nothing goes away."""
+    from wordforest import store
+
+    is_new = not target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        with store.locked(target):
+            store.remove_leftovers(target)
+            store.write_vectors(target, vectors)
+            store.remove_checkpoint(target)
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # somebody else's files are there by now
+                target.rmdir()
+        raise

@@ -1,0 +1,257 @@
+"""What all commands share: errors, help, settings in a file, exit codes, and what is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import typer.core
+import typer.main
+
+import wordforest as wf
+from tests.cli.shell import WORDFOREST, done, environment
+from tests.commands import run_command
+from wordforest.cli import app
+from wordforest.cli.command import COMMANDS
+from wordforest.options import COMMANDS as LONG
+from wordforest.options import OPTIONS, PRESETS, SHORT_HELP, taken_by
+
+HEAVY = ["torch", "dask", "matplotlib", "dash", "numba", "sklearn", "scipy"]
+TRAIN = ["train", "corpus.txt", "--out", "new"]
+BAD_INPUT = {
+    "missing file": (["train", "missing.txt", "--out", "new"], "missing.txt", "no such file", "Check the path"),
+    "one missing of two": (["train", "corpus.txt", "no.txt", "--out", "new"], "no.txt", "no such file"),
+    "empty corpus": (["train", "empty.txt", "--out", "new"], "empty.txt", "no words", "Check"),
+    "empty standard input": (["train", "-", "--out", "new"], "no words"),
+    "empty folder": (["train", "folder", "--out", "new"], "folder", "no files"),
+    "binary file": (["train", "binary.dat", "--out", "new"], "binary.dat", "line 2", "NUL", "UTF-8 text"),
+    "invalid UTF-8": (["train", "latin1.txt", "--out", "new"], "latin1.txt", "line 2", "0xef", "--errors replace"),
+    "cut compressed file": (["count", "cut.txt.gz", "--out", "new"], "cut.txt.gz", "again"),
+    "vectors as corpus": (["train", "vectors.bin", "--out", "new"], "vectors.bin", "not a text file"),
+    "run as corpus": (["train", "run", "--out", "new"], "run/", "not a text file"),
+    "no frequent word": ([*TRAIN, "--min-count", "99999"], "99999", "--min-count"),
+    "a level without children": ([*TRAIN, "--branching", "3,0"], "branching[1] = 0", "at least one child"),
+    "branching of letters": ([*TRAIN, "--branching", "3,x"], "branching = '3,x'", "with commas", "as in 3,3"),
+    "branching with a hole": ([*TRAIN, "--branching", "3,,3"], "branching = '3,,3'", "with commas"),
+    "negative branching": ([*TRAIN, "--branching", "-1"], "branching[0] = -1", "at least one child"),
+    "no trees": ([*TRAIN, "--trees", "0"], "trees = 0", "at least 1"),
+    "negative lam": ([*TRAIN, "--lam", "-0.1"], "lam = '-0.1'", "at least 0"),
+    "no workers": ([*TRAIN, "--workers", "0"], "workers = 0", "at least 1"),
+    "no vocabulary": ([*TRAIN, "--max-vocab", "0"], "max_vocab = 0", "at least 1"),
+    "other window than counted": (["train", "counts", "--out", "new", "--window", "2"], "window = 2", "counted with"),
+    "unknown option": ([*TRAIN, "--colour"], "--colour", "wordforest train --help"),
+    "unknown choice": ([*TRAIN, "--measure", "mi"], "--measure", "'pmi'", "wordforest train --help"),
+    "letters for a number": ([*TRAIN, "--window", "five"], "--window", "integer"),
+    "unknown command": (["trian"], "trian", "wordforest --help"),
+    "missing argument": (["neighbors", "run"], "WORD", "wordforest neighbors --help"),
+    "missing option": (["train", "corpus.txt"], "--out", "wordforest train --help"),
+    "out is a file": (["train", "corpus.txt", "--out", "empty.txt"], "empty.txt", "expected a folder", "--out"),
+    "unknown word": (["neighbors", "run", "qeen"], "qeen", "Did you mean queen"),
+    "unknown word in analogy": (["analogy", "run", "man", "king", "wuman"], "wuman", "woman"),
+    "no neighbour asked for": (["neighbors", "run", "cat", "-k", "0"], "-k"),
+    "counts as vectors": (["neighbors", "counts", "cat"], "counts", "a counts folder", "wordforest train"),
+    "missing vectors": (["inspect", "missing"], "missing", "no such file"),
+    "text as vectors": (["inspect", "corpus.txt"], "corpus.txt", "line 1"),
+    "damaged vectors": (["inspect", "pairs.txt"], "pairs.txt", "line 2", "'x'"),
+    "cut run": (["inspect", "cut"], "codes.safetensors", "again"),
+    "edited run": (["inspect", "edited"], "vocab.tsv, line 2", "five"),
+    "run of two runs": (["inspect", "mixed"], "mixed", "2 nodes", "26 columns"),
+    "unknown format": (["convert", "run", "out.docx"], "out.docx", ".bin"),
+    "no such data": (["evaluate", "run", "--data", "missing"], "missing", "expected a folder"),
+    "unknown task": (["evaluate", "run", "--tasks", "parsing"], "'parsing'", "similarity, analogy"),
+    "one model to compare": (["evaluate", "run", "--compare"], "at least two"),
+    "scores onto a file": (["evaluate", "run", "--out", "empty.txt"], "empty.txt already exists", "--force"),
+    "unknown baseline": (["baseline", "lsa", "corpus.txt", "--out", "new"], "'lsa'", "pca, sc, nnse"),
+    "option of another baseline": (
+        ["baseline", "pca", "corpus.txt", "--out", "new", "--negative", "5"],
+        "pca: unknown setting negative",
+        "power",
+    ),
+    "counts for sentences": (["baseline", "sg", "counts", "--out", "new"], "counts have none", "text itself"),
+    "too many dimensions": (["baseline", "pca", "counts", "--out", "new", "--dimensions", "9999"], "9999", "at most"),
+    "GPU for PCA": (["baseline", "pca", "counts", "--out", "new", "--device", "cuda"], "CPU only", "--device"),
+    "unknown data set": (["data", "fetch", "wordsym", "--data", "folder"], "wordsym", "wordsim"),
+    "no mirror": (["data", "fetch", "analogy", "--data", "folder", "--mirror", "missing"], "missing"),
+    "no experiment": (["reproduce", "missing.toml", "--out", "new"], "missing.toml", "Check the name"),
+    "a corpus as experiment": (["reproduce", "corpus.txt", "--out", "new"], "corpus.txt", "not TOML"),
+    "wide dynamic window": ([*TRAIN, "--dynamic-window", "--window", "17"], "window = 17", "at most 16"),
+    "subsample of one": ([*TRAIN, "--subsample", "1"], "subsample = 1", "1e-3 to 1e-5"),
+}
+
+
+class TestErrors:
+    @pytest.mark.parametrize("case", BAD_INPUT)
+    def test_bad_input_exits_with_2_and_tells_what_where_and_what_to_do(self, desk, case):
+        args, *fragments = BAD_INPUT[case]
+        before = sorted(desk.rglob("*"))
+        result = run_command(*args, *(["--quiet"] if args[0] in ("train", "count", "baseline") else []), cwd=desk)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr.startswith("error: ")
+        assert len(result.stderr.splitlines()) <= 2
+        assert [fragment for fragment in fragments if fragment not in result.stderr] == []
+        assert sorted(desk.rglob("*")) == before
+
+    def test_verbose_adds_the_traceback_and_keeps_the_code(self, desk):
+        result = run_command("inspect", "missing", "--verbose", cwd=desk)
+        assert result.returncode == 2
+        assert "Traceback (most recent call last)" in result.stderr
+        assert result.stderr.splitlines()[-1].startswith("error: missing")
+
+    def test_out_below_a_file_fails_with_the_name(self, desk):
+        result = run_command("train", "counts", "--out", "corpus.txt/run", cwd=desk)
+        assert result.returncode == 1
+        assert len(result.stderr.splitlines()) == 1
+        assert "corpus.txt/run" in result.stderr
+
+    def test_no_command_shows_the_help_and_exits_with_2(self):
+        result = run_command()
+        assert result.returncode == 2
+        assert all(name in result.stdout + result.stderr for name in COMMANDS)
+
+    @pytest.mark.parametrize("command", ["inspect RUN", "neighbors RUN cat -k 1 --json"])
+    def test_a_reader_that_leaves_early_causes_no_traceback(self, run, command):
+        reading, writing = os.pipe()
+        os.close(reading)
+        args = command.replace("RUN", str(run)).split()
+        result = subprocess.run(
+            [*WORDFOREST, *args], stdout=writing, stderr=subprocess.PIPE, env=environment(), check=False
+        )
+        os.close(writing)
+        assert (result.returncode, result.stderr) == (1, b"")
+
+    def test_a_terminal_without_unicode_shows_the_rest(self, tmp_path):
+        (tmp_path / "v.txt").write_text("2 2\nnaïve 1 0\nplain 1 1\n", encoding="utf-8")
+        assert "na?ve" in done("neighbors", "v.txt", "plain", cwd=tmp_path, PYTHONIOENCODING="ascii").stdout
+
+
+def options_of(command: str) -> dict[str, typer.core.TyperOption]:
+    group = typer.main.get_command(app)
+    return {one.name: one for one in group.commands[command].params if isinstance(one, typer.core.TyperOption)}
+
+
+def words_of(text: str) -> str:
+    """Return a help text without the frames and line ends that the width of the terminal makes."""
+    return " ".join(text.replace("│", " ").split())
+
+
+class TestHelp:
+    def test_commands_are_in_the_order_of_the_work(self):
+        lines = done("--help").stdout.splitlines()
+        shown = [words[1] for line in lines if len(words := line.split()) > 2 and words[1] in COMMANDS]
+        assert shown == [*COMMANDS] == [*dict.fromkeys(shown)]
+        assert {*typer.main.get_command(app).commands} == {*COMMANDS}
+
+    @pytest.mark.parametrize("command", LONG)
+    def test_every_option_comes_from_the_table(self, command):
+        assert [*options_of(command)] == [*(row.name for row in taken_by(command)), "help", "help_all"]
+
+    @pytest.mark.parametrize("command", LONG)
+    def test_the_short_help_shows_the_main_options_and_help_all_the_rest(self, command):
+        short, long = (done(command, flag, COLUMNS="300").stdout for flag in ("--help", "--help-all"))
+        for row in taken_by(command):
+            flag = "│ --" + row.name.replace("_", "-") + " "
+            assert (flag in short) == (row.name in SHORT_HELP)
+            assert flag in long
+            assert words_of(row.help_for(command)) in words_of(long)
+
+    def test_train_shows_at_most_twenty_options_in_five_panels(self):
+        shown = done("train", "--help", COLUMNS="200").stdout
+        assert sum(line.startswith("│ --") for line in shown.splitlines()) <= 20
+        panels = ["Arguments", "Basics", "Text", "Forest", "Learning", "Machine"]
+        assert [line.split()[1] for line in shown.splitlines() if line.startswith("╭─")] == panels
+
+
+class TestSettings:
+    """--settings FILE: what is typed goes before the file, the file before the preset."""
+
+    def config(self, counts: Path, folder: Path, text: str, *typed: str) -> dict[str, object]:
+        (folder / "settings.toml").write_text(text)
+        done("train", counts, "--settings", folder / "settings.toml", *typed, cwd=folder)
+        return json.loads((folder / "run" / "config.json").read_text())
+
+    def test_the_file_goes_before_the_preset_and_the_command_line_before_the_file(self, counts, tmp_path):
+        text = 'out = "run"\npreset = "readable"\ntrees = 2\nlam = 0.5\nepochs = 1\nquiet = true\nbranching = [2]\n'
+        config = self.config(counts, tmp_path, text, "--lam", "0.3", "--branching", "3")
+        assert (config["lam"], config["trees"], config["branching"], config["epochs"]) == (0.3, 2, [3], 1)
+        assert config["measure"] == PRESETS["readable"].settings["measure"]
+        assert config["smoothing"] == OPTIONS["smoothing"].default
+
+    def test_a_typed_off_goes_before_an_on_of_the_file(self, counts, tmp_path):
+        text = 'out = "run"\nunit = true\ntrees = 1\nepochs = 1\n'
+        assert self.config(counts, tmp_path, text, "--no-unit")["unit"] is False
+
+    @pytest.mark.parametrize("value", ['"words.txt"', '["zebra", "gnu"]'])
+    def test_words_are_a_list_or_the_name_of_a_file(self, tmp_path, value):
+        (tmp_path / "text.txt").write_text("cat dog " * 20 + "zebra gnu\n")
+        (tmp_path / "words.txt").write_text("zebra\ngnu\n")
+        (tmp_path / "s.toml").write_text(f"keep_words = {value}\n")
+        done("count", "text.txt", "--out", "counts", "--settings", "s.toml", cwd=tmp_path)
+        assert "gnu" in (tmp_path / "counts" / "vocab.tsv").read_text()
+
+    @pytest.mark.parametrize(
+        ("text", "fragments"),
+        [
+            ("tree = 4", ["s.toml: unknown option tree", "Did you mean trees?"]),
+            ("settings = 'other.toml'", ["unknown option settings"]),
+            ("window = 'five'", ["s.toml: window = 'five'", "a whole number, at least 1"]),
+            ("measure = 'mi'", ["measure = 'mi'", "one of pmi, ppmi, sppmi"]),
+            ("[forest]\ntrees = 4", ["unknown option forest"]),
+            ("trees: 4", ["s.toml: not TOML", "trees = 40"]),
+        ],
+    )
+    def test_a_wrong_file_is_refused_by_name(self, tmp_path, text, fragments):
+        (tmp_path / "s.toml").write_text(text)
+        result = run_command("train", "x.txt", "--out", "run", "--settings", "s.toml", cwd=tmp_path)
+        assert result.returncode == 2
+        assert [fragment for fragment in fragments if fragment not in result.stderr] == []
+
+    def test_a_missing_file_and_a_missing_out_are_refused(self, tmp_path):
+        missing = run_command("train", "x.txt", "--out", "run", "--settings", "no.toml", cwd=tmp_path)
+        assert (missing.returncode, "no.toml: cannot be read" in missing.stderr) == (2, True)
+
+
+def modules_after(code: str) -> list[str]:
+    """Return which heavy packages a program has imported at its end."""
+    program = f"{code}\nimport json, sys\nsys.stderr.write(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
+    found: list[str] = json.loads(result.stderr)
+    return found
+
+
+class TestImports:
+    def test_importing_the_package_imports_nothing_heavy(self):
+        assert modules_after("import wordforest; dir(wordforest); wordforest.__version__") == []
+
+    def test_the_probe_sees_what_is_imported(self):
+        assert "scipy" in modules_after("import wordforest; wordforest.Vectors")
+
+    def test_every_public_name_resolves_to_itself(self):
+        assert len(set(wf.__all__)) == len(wf.__all__)
+        assert all(getattr(wf, name).__name__ == name for name in wf.__all__)
+        with pytest.raises(AttributeError, match="no attribute 'Forrest'"):
+            wf.Forrest  # noqa: B018
+
+    def test_the_help_of_all_commands_imports_nothing_heavy(self):
+        code = f"""
+import contextlib, io, sys
+from wordforest.cli import main
+for command in [], *([name] for name in {COMMANDS}):
+    sys.argv = ["wordforest", *command, "--help"]
+    with contextlib.redirect_stdout(io.StringIO()) as shown, contextlib.suppress(SystemExit):
+        main()
+    assert "Usage: " + " ".join(["wordforest", *command]) in shown.getvalue()
+"""
+        assert modules_after(code) == []
+
+    def test_the_version_is_that_of_the_package(self):
+        assert done("--version").stdout == f"wordforest {wf.__version__}\n" == f"wordforest {version('wordforest')}\n"
+
+    def test_the_installed_command_is_this_one(self):
+        script = Path(sys.executable).with_name("wordforest")
+        result = subprocess.run([script, "--version"], capture_output=True, encoding="utf-8", check=True)
+        assert result.stdout == done("--version").stdout

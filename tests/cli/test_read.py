@@ -1,0 +1,128 @@
+"""inspect, path, neighbors, analogy, export, convert: what they show and write."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import wordforest as wf
+from tests.cli.shell import RUN_FILES, done, refused
+from tests.commands import run_command
+
+
+class TestVectors:
+    def test_neighbors_share_contexts(self, run):
+        result = done("neighbors", run, "cat", "paris", "-k", 3)
+        lines = [line.split() for line in result.stdout.splitlines()]
+        assert [line[0] for line in lines if len(line) == 1] == ["cat", "paris"]
+        assert {line[0] for line in lines[1:4]} == {"dog", "horse", "cow"}
+        assert {line[0] for line in lines[5:8]} <= {"london", "berlin", "madrid", "rome"}
+
+    def test_neighbors_as_json(self, run):
+        cat, paris = map(json.loads, done("neighbors", run, "cat", "paris", "-k", 3, "--json").stdout.splitlines())
+        assert (cat["query"], paris["query"]) == ("cat", "paris")
+        assert {found["word"] for found in cat["neighbors"]} == {"dog", "horse", "cow"}
+        assert all(0.5 < found["cosine"] <= 1 + 1e-6 for found in cat["neighbors"])
+
+    def test_analogy(self, run):
+        found = json.loads(done("analogy", run, "man", "king", "woman", "-k", 1, "--json").stdout)
+        assert found["neighbors"][0]["word"] == "queen"
+
+    def test_inspect_shows_size_sparsity_and_every_node(self, run):
+        text = done("inspect", run, "-k", 2).stdout
+        words = len((run / "vocab.tsv").read_text().splitlines())
+        first, second, third, *nodes = text.splitlines()
+        assert first.endswith(f": {words} words, 26 dimensions")
+        assert "depth 0:" in second
+        assert "depth 2:" in second
+        assert third == "strongest words of both signs:"
+        assert len(nodes) == 26
+        assert all(" | " in node for node in nodes)
+
+    def test_inspect_as_json(self, run):
+        value = json.loads(done("inspect", run, "-k", 2, "--json").stdout)
+        assert value["dimensions"] == len(value["nodes"]) == 26
+        assert [node["parent"] for node in value["nodes"]] == wf.Forest.complete(2, (3, 3)).parent.tolist()
+        assert len(value["density_by_depth"]) == 3
+
+    @pytest.mark.parametrize("name", ["v.txt", "v.bin", "v.glove", "v.txt.gz"])
+    def test_convert_there_and_back_keeps_every_value(self, run, tmp_path, name):
+        done("convert", run, tmp_path / name)
+        done("convert", tmp_path / name, tmp_path / "back")
+        there, back = wf.read_vectors(run), wf.read_vectors(tmp_path / "back")
+        assert back.words == there.words
+        assert np.array_equal(back.dense, there.dense)
+
+    def test_convert_overwrites_only_with_force(self, run, tmp_path):
+        target = tmp_path / "v.txt"
+        target.write_text("mine")
+        refused = run_command("convert", run, target)
+        assert (refused.returncode, target.read_text()) == (2, "mine")
+        done("convert", run, target, "--force")
+        assert len(wf.read_vectors(target)) == len(wf.read_vectors(run))
+
+    def test_convert_onto_itself_is_refused(self, run):
+        result = run_command("convert", run, run, "--force")
+        assert result.returncode == 2
+        assert "same" in result.stderr
+        assert {path.name for path in run.iterdir()} == RUN_FILES | {"counts"}
+
+    def test_convert_leaves_nothing_of_the_counts_it_replaces(self, run, counts, tmp_path):
+        target = shutil.copytree(counts, tmp_path / "target")
+        done("convert", run, target, "--force")
+        assert not (target / "counts.safetensors").exists()
+
+
+def test_inspect_names_nodes_and_tells_their_use(readable: Path) -> None:
+    lines = done("inspect", readable, "-k", 2).stdout.splitlines()
+    assert lines[1].startswith("non-zero: ")
+    assert lines[2].startswith("0 ")
+    assert lines[2].endswith("%)")
+
+
+@pytest.mark.parametrize(("form", "first"), [("mermaid", "flowchart"), ("dot", "digraph"), ("json", "{")])
+def test_inspect_writes_other_forms(readable: Path, form: str, first: str) -> None:
+    assert done("inspect", readable, "--tree", 1, "--tree", 1, "--format", form).stdout.startswith(first)
+
+
+def test_inspect_of_a_node_lists_its_words_as_asked(readable: Path) -> None:
+    members = json.loads(done("inspect", readable, "--node", 0, "-k", 3, "--json").stdout)
+    assert len(members) == 3
+    assert {"word", "length", "share", "node"} <= set(members[0])
+
+
+def test_inspect_of_a_node_is_no_graph(readable: Path) -> None:
+    assert "neither --tree nor a graph" in refused("inspect", readable, "--node", 0, "--format", "dot")
+
+
+def test_inspect_refuses_a_missing_tree_before_it_prints(readable: Path) -> None:
+    result = run_command("inspect", readable, "--tree", 99)
+    assert (result.returncode, result.stdout) == (2, "")
+
+
+def test_path_shows_as_many_words_of_a_node_as_asked(readable: Path) -> None:
+    found = json.loads(done("path", readable, "king", "-k", 6, "--json").stdout)
+    labels = [step["label"] for tree in found["words"][0]["trees"] for step in tree["steps"]]
+    assert max(map(len, labels)) > 3
+
+
+def test_path_tells_where_words_part(readable: Path) -> None:
+    assert "king, queen" in done("path", readable, "king", "queen").stdout
+
+
+def test_export_writes_features_with_their_names(readable: Path, tmp_path: Path) -> None:
+    done("export", readable, tmp_path / "features.npz")
+    features = sparse.load_npz(tmp_path / "features.npz")
+    names = (tmp_path / "features.tsv").read_text(encoding="utf-8").splitlines()
+    assert features.shape[1] == len(names) - 1 == 26
+
+
+@pytest.mark.parametrize("name", ["forest.ttl", "forest.jsonld", "FOREST.TTL"])
+def test_export_writes_a_thesaurus(readable: Path, tmp_path: Path, name: str) -> None:
+    done("export", readable, tmp_path / name, "-k", 2)
+    assert "ConceptScheme" in (tmp_path / name).read_text(encoding="utf-8")
