@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import shutil
 from pathlib import Path
 
 import pytest
@@ -47,26 +45,3 @@ def data(tmp_path_factory) -> Path:
     (folder / "wordsim" / "EN-RG-65.txt").write_text("zebra\tgnu\t9\n")
     (folder / "analogy" / "questions-words.txt").write_text(": family\nman king woman queen\nman king woman zebra\n")
     return folder
-
-
-@pytest.fixture(scope="session")
-def desk(run, counts, corpus, tmp_path_factory) -> Path:
-    """A folder with everything that a command might wrongly be given."""
-    desk = tmp_path_factory.mktemp("desk")
-    shutil.copytree(run, desk / "run")
-    shutil.copytree(counts, desk / "counts")
-    shutil.copy(corpus, desk / "corpus.txt")
-    wf.write_vectors(desk / "vectors.bin", wf.read_vectors(run))
-    (desk / "empty.txt").write_text("")
-    (desk / "binary.dat").write_bytes(b"one line\nPNG\0\0")
-    (desk / "latin1.txt").write_bytes(b"good line\nna\xefve line\n")
-    (desk / "cut.txt.gz").write_bytes(gzip.compress(b"some words here\n" * 99)[:40])
-    (desk / "pairs.txt").write_text("cat 1 2\ndog 1 x\n")
-    (desk / "folder").mkdir()
-    shutil.copytree(run, desk / "cut")
-    (desk / "cut" / "codes.safetensors").write_bytes((run / "codes.safetensors").read_bytes()[:100])
-    shutil.copytree(run, desk / "edited")
-    (desk / "edited" / "vocab.tsv").write_text("the\t5\ncat\tfive\n")
-    shutil.copytree(run, desk / "mixed")
-    (desk / "mixed" / "forest.json").write_text('{"parent": [-1, 0]}')
-    return desk
