@@ -21,7 +21,7 @@ from wordforest.cli.command import COMMANDS
 from wordforest.options import COMMANDS as LONG
 from wordforest.options import OPTIONS, PRESETS, SHORT_HELP, taken_by
 
-HEAVY = ["torch", "dask", "matplotlib", "dash", "numba", "sklearn", "scipy"]
+HEAVY = ["torch", "dask", "matplotlib", "flask", "numba", "sklearn", "scipy"]
 
 
 class TestErrors:
