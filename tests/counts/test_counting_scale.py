@@ -19,6 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import wordforest as wf
+from tests.commands import run_command
 from wordforest.counts import count, windows
 from wordforest.counts import tally as counts_module
 from wordforest.errors import InputError
@@ -222,15 +223,15 @@ def test_killed_at_any_note_it_goes_on_to_the_same_bits(
 
 
 def test_a_command_that_is_killed_goes_on(large_corpus: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "wordforest", "count", str(large_corpus), "--quiet", "--memory", "1M", "--out"]
-    process = subprocess.Popen([*command, str(tmp_path / "out")])
+    command = ["count", str(large_corpus), "--quiet", "--memory", "1M", "--out"]
+    process = subprocess.Popen([sys.executable, "-m", "wordforest", *command, str(tmp_path / "out")])
     notes = tmp_path / "out" / "checkpoint" / "notes.jsonl"
     while process.poll() is None and not notes.exists():
         time.sleep(0.001)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    subprocess.run([*command, str(tmp_path / "out"), "--resume"], check=True)
-    subprocess.run([*command, str(tmp_path / "whole")], check=True)
+    assert run_command(*command, tmp_path / "out", "--resume").returncode == 0
+    assert run_command(*command, tmp_path / "whole").returncode == 0
     assert same(tmp_path / "whole", tmp_path / "out")
 
 
@@ -330,18 +331,16 @@ def test_marked_sides_by_hand(tmp_path: Path) -> None:
 def test_train_and_baseline_take_counts_that_are_not_square(corpus: Path, tmp_path: Path, options: Any) -> None:
     listed = tmp_path / "words.txt"
     listed.write_text("palace\n\nthrone\n")
-    command = [sys.executable, "-m", "wordforest"]
-    more = [*options, "--keep-words", str(listed), "--quiet"]
-    subprocess.run([*command, "count", str(corpus), "--out", str(tmp_path / "c"), *more], check=True)
+    more = [*options, "--keep-words", listed, "--quiet"]
+    assert run_command("count", corpus, "--out", tmp_path / "c", *more).returncode == 0
     config = json.loads((tmp_path / "c" / "config.json").read_text())
     assert config["keep_words"] == ["palace", "throne"]
     assert (config["mark_sides"], config["max_contexts"]) == ((True, None) if len(options) == 1 else (False, 20))
     learn = ["--epochs", "2", "--trees", "1", "--quiet"]
-    subprocess.run([*command, "train", str(tmp_path / "c"), "--out", str(tmp_path / "r"), *learn], check=True)
-    text = [*command, "train", str(corpus), "--out", str(tmp_path / "t"), *learn, *more]
-    subprocess.run(text, check=True)
+    assert run_command("train", tmp_path / "c", "--out", tmp_path / "r", *learn).returncode == 0
+    assert run_command("train", corpus, "--out", tmp_path / "t", *learn, *more).returncode == 0
     for name in ("codes.safetensors", "dictionary.safetensors", "vocab.tsv"):
         assert (tmp_path / "r" / name).read_bytes() == (tmp_path / "t" / name).read_bytes()
-    pca = [*command, "baseline", "pca", str(tmp_path / "c"), "--out", str(tmp_path / "p"), "--dimensions", "5"]
-    subprocess.run([*pca, "--quiet"], check=True)
+    pca = ["baseline", "pca", tmp_path / "c", "--out", tmp_path / "p", "--dimensions", "5", "--quiet"]
+    assert run_command(*pca).returncode == 0
     assert wf.load_run(tmp_path / "p").codes.shape == (len(wf.load_run(tmp_path / "r").words), 5)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import wordforest as wf
+from tests.commands import run_command
 from wordforest.errors import InputError
 from wordforest.jobs import reuse
 from wordforest.text.reader import content_hash
@@ -167,11 +168,10 @@ def test_damaged_counts_beside_are_passed_over(text: Path, tmp_path: Path, count
 
 
 def test_the_command_stays_within_memory_and_says_what_it_takes(large_corpus: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "wordforest", "train", str(large_corpus), "--epochs", "1", "--trees", "1"]
+    command = ["train", large_corpus, "--epochs", "1", "--trees", "1"]
     for name, options in (("a", ["--memory", "1M"]), ("b", ["--trees", "2"]), ("c/d", [])):
-        result = subprocess.run(
-            [*command, *options, "--out", str(tmp_path / name)], check=True, capture_output=True, text=True
-        )
+        result = run_command(*command, *options, "--out", tmp_path / name)
+        assert result.returncode == 0
         taken = f"{tmp_path / 'a' / 'counts'}: counts of this text and these settings, so it is not counted again"
         assert (taken in result.stderr) == (name == "b")
     assert same(tmp_path / "a", tmp_path / "c" / "d")  # the same bits for any memory
@@ -182,19 +182,16 @@ def test_the_command_stays_within_memory_and_says_what_it_takes(large_corpus: Pa
 
 def test_a_baseline_takes_the_options_of_counting_that_apply(text: Path, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("garden\n")
-    command = [sys.executable, "-m", "wordforest", "baseline"]
-    more = ["--keep-words", str(tmp_path / "words.txt"), "--min-count", "500", "--dimensions", "2", "--quiet"]
+    more = ["--keep-words", tmp_path / "words.txt", "--min-count", "500", "--dimensions", "2", "--quiet"]
     pairs = ["--max-contexts", "5", "--mark-sides", "--memory", "1M"]
-    subprocess.run([*command, "pca", str(text), "--out", str(tmp_path / "pca"), *more, *pairs], check=True)
+    assert run_command("baseline", "pca", text, "--out", tmp_path / "pca", *more, *pairs).returncode == 0
     assert "garden" in wf.load_run(tmp_path / "pca").words
     dictionary = wf.load_run(tmp_path / "pca").dictionary
     assert dictionary is not None
     assert dictionary.shape == (10, 2)
-    subprocess.run([*command, "nce", str(text), "--out", str(tmp_path / "nce"), *more, "--epochs", "1"], check=True)
+    assert run_command("baseline", "nce", text, "--out", tmp_path / "nce", *more, "--epochs", "1").returncode == 0
     assert wf.load_run(tmp_path / "nce").words == wf.load_run(tmp_path / "pca").words
     for option, said in ((["--mark-sides"], "unknown setting mark_sides"), (["--memory", "1M"], "counts no pairs")):
-        refused = subprocess.run(
-            [*command, "nce", str(text), "--out", str(tmp_path / "x"), *option], capture_output=True, text=True
-        )
+        refused = run_command("baseline", "nce", text, "--out", tmp_path / "x", *option)
         assert refused.returncode == 2
         assert said in refused.stderr

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -157,16 +156,3 @@ def test_checkpoints_take_less_than_two_percent(tmp_path: Path, monkeypatch: pyt
         now[0] += 0.1
         checkpoint.save(arrays, [])
     assert 0 < 3.0 * len(writes) < 0.02 * now[0]
-
-
-@pytest.mark.parametrize("seconds", [0.7, 1.6, 2.5])
-def test_the_command_killed_at_any_moment_goes_on_to_the_same_bits(
-    large_corpus: Path, tmp_path: Path, seconds: float
-) -> None:
-    command = [sys.executable, "-m", "wordforest", "train", str(large_corpus), "--trees", "8", "--quiet", "--out"]
-    subprocess.run([*command, str(tmp_path / "whole")], check=True, timeout=120)
-    with subprocess.Popen([*command, str(tmp_path / "run")]) as process:
-        time.sleep(seconds)
-        process.kill()
-    subprocess.run([*command, str(tmp_path / "run"), "--resume"], check=True, timeout=120)
-    assert same_bits(tmp_path / "run", tmp_path / "whole")
