@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from wordforest.coder.entries import EntrySettings, Sampling, Schedule
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import Precision, check_precision
 from wordforest.coder.losses import weighing
-from wordforest.coder.penalties import ForestL2, depth_weights
-from wordforest.coder.spectral import SpectralStart
-from wordforest.coder.start import NestedStart, RowStart, Start
+from wordforest.coder.penalties import ForestL2, forest_penalty
 from wordforest.counts.windows import WindowRules
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, PRESETS, check_known, default
@@ -103,7 +99,6 @@ class TrainSettings(AssociationSettings):
     tol: float | None = None
     dtype: Literal["float32", "float64"] = default("dtype")
     device: Literal["cpu", "cuda"] = default("device")
-    precision: Precision = default("precision")
     seed: int = default("seed")
     learner: Literal["online", "entries"] = default("learner")
     weights: str | None = None
@@ -111,9 +106,7 @@ class TrainSettings(AssociationSettings):
     unit: bool = default("unit")
     eta: float | None = default("eta")
     tau: float = default("tau")
-    schedule: Schedule = default("schedule")
-    sampling: Sampling = default("sampling")
-    lazy: int = default("lazy")
+    sampling: Literal["proportional", "uniform"] = default("sampling")
 
     def __post_init__(self) -> None:
         for name in ("weights", "zeros", "epochs", "tol"):
@@ -121,19 +114,14 @@ class TrainSettings(AssociationSettings):
                 object.__setattr__(self, name, default(name, self.kind))
         super().__post_init__()
         weighing(str(self.weights))
-        check_precision(self.precision, card=self.device == "cuda", single=self.dtype == "float32")
         self._refuse_what_others_take()
-        if self.kind == "entries" and (self.lam == "auto" or self.dtype != "float32"):
-            raise InputError("the learner entries needs a number for lam, and float32. Or use the learner online.")
-        if self.lazy > 1 and self.device == "cuda":
-            raise InputError(f"lazy = {self.lazy} saves time on the processor alone. Leave it, or device cuda, out.")
-        if self.kind == "weighted" and self.lam == "auto":
-            raise InputError("lam = auto is found for pairs that all count alike. Give a number beside weights.")
+        if self.kind == "entries" and self.lam == "auto":
+            raise InputError("the learner entries needs a number for lam. Give one, or use the learner online.")
         if self.init == "spectral" and self.nonnegative:
             raise InputError("a spectral start has negative values. Use init random, rows or nested.")
         if self.grow and self.init != "nested":
             raise InputError(f"grow needs nested clusters, but init = {self.init}. Use init nested, or a preset.")
-        _ = self.penalty
+        _ = self.penalty_over(self.forest)
 
     @property
     def kind(self) -> str:
@@ -159,53 +147,14 @@ class TrainSettings(AssociationSettings):
                 )
 
     @property
-    def entries(self) -> EntrySettings:
-        """What the learner over entries needs."""
-        return EntrySettings(
-            epochs=self.epochs or 1,
-            eta=self.eta,
-            schedule=self.schedule,
-            tau=self.tau,
-            sampling=self.sampling,
-            zeros=self.zeros or 0.0,
-            lazy=self.lazy,
-            tol=self.tol or 0.0,
-            seed=self.seed,
-        )
-
-    @property
     def forest(self) -> Forest:
         """The forest over the dimensions."""
         return Forest.complete(self.trees, self.branching)
 
-    @property
-    def start(self) -> Start | None:
-        """What chooses the first dictionary; None is the learner's own random one."""
-        starts: dict[str, Start] = {
-            "rows": RowStart(),
-            "nested": NestedStart(grow=self.grow),
-            "spectral": SpectralStart(self.spectrum),
-        }
-        return starts.get(self.init)
-
-    @property
-    def begins_with(self) -> str:
-        """What the first dictionary is made of, in words."""
-        words = {"rows": "words", "nested": "clusters of words", "spectral": "the best factors without a penalty"}
-        return words.get(self.init, "random directions")
-
-    @property
-    def penalty(self) -> ForestL2:
-        """The penalty over the forest asked for."""
-        return self.penalty_over(self.forest)
-
     def penalty_over(self, forest: Forest) -> ForestL2:
         """Return the penalty over a forest; where lam is to be found, with a lam to start from."""
         lam = 1.0 if isinstance(self.lam, str) else self.lam
-        if not self.depth_weights:
-            return ForestL2(forest, lam, nonnegative=self.nonnegative)
-        by_depth = [*self.depth_weights, *[self.depth_weights[-1]] * int(forest.depth.max())]
-        return ForestL2(forest, lam, depth_weights(forest, by_depth), self.nonnegative)
+        return forest_penalty(forest, lam, self.depth_weights, nonnegative=self.nonnegative)
 
 
 def split_settings(settings: dict[str, Any]) -> tuple[CountSettings, TrainSettings]:

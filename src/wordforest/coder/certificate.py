@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wordforest.coder.kernels import namespace
+from wordforest.coder.kernels import namespace, wide
 from wordforest.coder.penalties import Penalty, with_lam
 
 Array = Any  # a NumPy array or a PyTorch tensor
@@ -30,7 +30,7 @@ def duality_gaps(A: Array, XD: Array, squares: Array, DD: Array, penalty: Penalt
     A and XD are (b, M), ``squares`` holds ``|x|^2``, shape (b,), DD is (M, M). Infinite only where the penalty is.
     """
     xp = namespace(A)
-    A, XD, DD, squares = (_wide(part) for part in (A, XD, DD, squares))
+    A, XD, DD, squares = (wide(part) for part in (A, XD, DD, squares))
     c = XD - A @ DD  # D'r, (b, M)
     a_c = (A * c).sum(1)
     r_r = xp.clip(squares - (XD * A).sum(1) - a_c, 0.0, None)  # |r|^2
@@ -52,7 +52,7 @@ def lam_max(XD: Array, penalty: Penalty) -> float:
 
     The penalty's own lam does not matter. Infinity if no lam makes them zero: without a penalty.
     """
-    unit, rows = with_lam(penalty, 1.0), _wide(XD)
+    unit, rows = with_lam(penalty, 1.0), wide(XD)
     rows = rows[~_vanishes(rows, unit, 0.0)]
     if len(rows) == 0:
         return 0.0
@@ -106,7 +106,3 @@ def _convex_gaps(A: Array, c: Array, DD: Array, value: Array, penalty: Penalty) 
 def _vanishes(U: Array, penalty: Penalty, step: float) -> Array:
     """Say for every row whether the prox of ``step * lam * Omega`` maps it to zero, shape (b,)."""
     return ~(penalty.prox(U, step) != 0).any(1)
-
-
-def _wide(array: Array) -> Array:
-    return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double()

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from wordforest.coder.kernels import namespace
-from wordforest.coder.kernels.forms import Quadratic
+from wordforest.coder.kernels import as_type, namespace, row_products
 from wordforest.coder.penalties import Penalty
+from wordforest.coder.quadratic import Quadratic
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -45,7 +43,7 @@ def descend(
         L = steeper(L, moved, product_new - product_Y)
         found = _values(new, product_new, b, penalty)
         worse = ~(found <= value)
-        overshot = _inner(moved, new - A) < 0
+        overshot = row_products(moved, new - A) < 0
         t = xp.where(worse | overshot, 1.0, t)
         t_next = (1 + xp.sqrt(1 + 4 * t * t)) / 2
         momentum = xp.where(worse, 0.0, (t - 1) / t_next)
@@ -54,7 +52,7 @@ def descend(
         value = xp.where(worse, value, found)
         Y, product_Y = A + momentum * (A - old), product + momentum * (product - product_old)
         t = xp.where(worse, 1.0, t_next)
-        if tol and bool((_inner(moved, moved) <= tol * tol * _inner(new, new)).all()):
+        if tol and bool((row_products(moved, moved) <= tol * tol * row_products(new, new)).all()):
             break
     return A, L[:, 0]
 
@@ -72,7 +70,7 @@ def descend_together(
     product = quadratic.times(D)
 
     def total(D: Array, product: Array) -> float:
-        return float(_inner(D, product - 2 * b, wide=True).sum())
+        return float(row_products(D, product - 2 * b, in_float64=True).sum())
 
     value = total(D, product)
     for _ in range(n_iter):
@@ -90,8 +88,8 @@ def descend_together(
 def steeper(L: Array, moved: Array, bent: Array) -> Array:
     """Return curvatures (r, 1) at least as large as along the steps taken, (r, M), given H times these, (r, M)."""
     xp = namespace(L)
-    size = _inner(moved, moved)
-    seen = 2 * _SAFETY * _inner(moved, bent) / xp.where(size > 0, size, 1.0)
+    size = row_products(moved, moved)
+    seen = 2 * _SAFETY * row_products(moved, bent) / xp.where(size > 0, size, 1.0)
     return xp.where(seen > L, seen, L)
 
 
@@ -114,7 +112,7 @@ def in_unit_balls(
         multipliers = multipliers + xp.where(length > 1, more, 0.0)
     squares, _ = sums(U, L, multipliers)
     length = xp.clip(xp.sqrt(squares), 1.0, None)
-    return U * (L / ((L + _as(multipliers, U)) * _as(length, U)))
+    return U * (L / ((L + as_type(multipliers, U)) * as_type(length, U)))
 
 
 def _known(quadratic: Quadratic, curvatures: Array) -> Array:
@@ -122,8 +120,8 @@ def _known(quadratic: Quadratic, curvatures: Array) -> Array:
     xp, b, L = namespace(curvatures), quadratic.linear, curvatures[:, None]
     if bool((L > 0).all()):
         return L
-    size = _inner(b, b)
-    along = 2 * _FIRST * _inner(b, quadratic.times(b)) / xp.where(size > 0, size, 1.0)
+    size = row_products(b, b)
+    along = 2 * _FIRST * row_products(b, quadratic.times(b)) / xp.where(size > 0, size, 1.0)
     return xp.where(L > 0, L, xp.where(along > 0, along, 1.0))
 
 
@@ -134,16 +132,4 @@ def _prox(penalty: Penalty, Z: Array, L: Array) -> Array:
 
 def _values(A: Array, product: Array, b: Array, penalty: Penalty) -> Array:
     """``a'Ha - 2 b'a + lam Omega(a)`` of every row, (r, 1), float64."""
-    return _inner(A, product - 2 * b, wide=True) + penalty.per_word(A)[:, None]
-
-
-def _inner(a: Array, b: Array, *, wide: bool = False) -> Array:
-    """Inner products of rows, (r, 1)."""
-    if isinstance(a, np.ndarray):
-        return np.einsum("rm,rm->r", a, b, dtype=np.float64 if wide else None)[:, None]
-    product = a * b
-    return product.sum(1, keepdim=True, dtype=product.new_empty(0).double().dtype if wide else None)
-
-
-def _as(values: Array, like: Array) -> Array:
-    return values.astype(like.dtype) if isinstance(like, np.ndarray) else values.to(like.dtype)
+    return row_products(A, product - 2 * b, in_float64=True) + penalty.per_word(A)[:, None]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wordforest.coder import kernels
 from wordforest.coder.kernels import namespace
 from wordforest.runtime.threads import Executor, Threads
 
@@ -43,10 +44,10 @@ def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Execut
     executor = executor or Threads(1)
     D = D + 0
     AA, DD = _host(stats.AA), _host(DD)
-    slices = _slices(D, _CONTEXTS)
+    slices = kernels.slices(len(D), _CONTEXTS, D)
     for first in range(0, D.shape[1], _ATOMS):
         atoms = slice(first, first + _ATOMS)
-        weights = _like(AA[:, atoms], D)  # (M, B)
+        weights = kernels.as_type(AA[:, atoms], D)  # (M, B)
         residuals: list[Array] = [None] * len(slices)
 
         def measure(i: int, atoms: slice = atoms, weights: Array = weights, out: list[Array] = residuals) -> Any:
@@ -56,7 +57,7 @@ def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Execut
 
         products = list(executor.map(measure, range(len(slices))))
         RR, RD = (sum(parts) for parts in zip(*products, strict=True))  # (B, B)
-        of_R, of_D = (_like(part, D) for part in _moves(AA[atoms, atoms], RR, RD, DD[atoms, atoms]))
+        of_R, of_D = (kernels.as_type(part, D) for part in _moves(AA[atoms, atoms], RR, RD, DD[atoms, atoms]))
 
         def move(
             i: int, atoms: slice = atoms, of_R: Array = of_R, of_D: Array = of_D, R: list[Array] = residuals
@@ -81,7 +82,7 @@ def update_nonnegative_dictionary(
     """
     executor = executor or Threads(1)
     D, AA = D + 0, _host(stats.AA)
-    slices = _slices(D, _CONTEXTS_BY_ATOM)
+    slices = kernels.slices(len(D), _CONTEXTS_BY_ATOM, D)
     for first in range(0, D.shape[1], _ATOMS):
         atoms = slice(first, first + _ATOMS)
         used = np.flatnonzero(np.diag(AA)[atoms] > 0).tolist()
@@ -108,9 +109,9 @@ class _Slice:
     """A block of atoms over a slice of the contexts, a row each: their values, residuals and how far they moved."""
 
     def __init__(self, D: Array, XA: Array, AA: Array, atoms: slice) -> None:
-        self.own = _like(AA[atoms, atoms], D)  # (B, B)
-        self.residuals = _rows(XA - D @ _like(AA[:, atoms], D))  # (B, contexts)
-        self.atoms = _rows(D[:, atoms])
+        self.own = kernels.as_type(AA[atoms, atoms], D)  # (B, B)
+        self.residuals = kernels.transposed(XA - D @ kernels.as_type(AA[:, atoms], D))  # (B, contexts)
+        self.atoms = kernels.transposed(D[:, atoms])
         self.changes = self.atoms * 0
 
     def aim(self, used: list[int], n: int, length: float) -> float:
@@ -130,18 +131,6 @@ class _Slice:
         self.atoms[b] += self.changes[b]
 
 
-def _slices(D: Array, n: int) -> list[slice]:
-    """Cut the contexts into slices of n; a device takes all at once."""
-    n = n if isinstance(D, np.ndarray) else len(D)
-    return [slice(i, i + n) for i in range(0, len(D), n)]
-
-
-def _rows(columns: Array) -> Array:
-    """Return the columns of an array as rows that lie together in memory."""
-    turned = columns.T
-    return np.ascontiguousarray(turned) if isinstance(turned, np.ndarray) else turned.contiguous()
-
-
 def _moves(AA: Array, RR: Array, RD: Array, DD: Array) -> tuple[Array, Array]:
     """Return how each new atom of a block is made of R and of the old atoms, two matrices (B, B), a column per atom.
 
@@ -156,12 +145,4 @@ def _moves(AA: Array, RR: Array, RD: Array, DD: Array) -> tuple[Array, Array]:
 
 def _host(array: Array) -> Array:
     """Return an array of either library as float64 of NumPy."""
-    return np.asarray(array if isinstance(array, np.ndarray) else array.cpu(), dtype=np.float64)
-
-
-def _like(array: Array, like: Array) -> Array:
-    if isinstance(like, np.ndarray):
-        return np.ascontiguousarray(array, dtype=like.dtype)
-    import torch
-
-    return torch.as_tensor(np.ascontiguousarray(array), dtype=like.dtype, device=like.device)
+    return np.asarray(kernels.on_host(array), dtype=np.float64)

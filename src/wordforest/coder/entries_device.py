@@ -1,4 +1,4 @@
-"""Learner 2 of the paper on PyTorch tensors, on one graphics card: the same strata, visits, guard and search.
+"""Learner 2 of the paper on PyTorch tensors, on one GPU: the same strata, visits, guard and search.
 
 Words and contexts are cut into more blocks than on the processor, and all blocks of a round are visited at once, each
 in its own order (``kernels/visits.py``). Step sizes and the pull of unstored pairs stay for several rounds, so that a
@@ -14,59 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.entries import (
-    BOUND,
-    CAUTION,
-    EntryLearner,
-    EntrySettings,
-    EntryState,
-    LearnedFromEntries,
-    OnPass,
-    check_entries_fit,
-)
+from wordforest.coder.entries import BOUND, CAUTION, Entries, EntrySettings, Work
 from wordforest.coder.entries_objective import EntryObjective
+from wordforest.coder.entry_penalty import shape_of
+from wordforest.coder.kernels import wide_gram
 from wordforest.coder.kernels.counter import below, random_bits, uniform
-from wordforest.coder.kernels.entries import ENTRY, Side
+from wordforest.coder.kernels.entries import Side
 from wordforest.coder.kernels.visits import Visits, visit_blocks, weighted_squares
-from wordforest.coder.pairs import Pairs, stored_pairs
 from wordforest.coder.penalties import Penalty
-from wordforest.coder.walk import shape_of
-from wordforest.errors import InputError
-from wordforest.runtime.gpu import memory_told
-from wordforest.runtime.threads import Executor, on_this_machine, one_blas_thread
+from wordforest.coder.rows import Rows
+from wordforest.coder.rows.pairs import Pairs
+from wordforest.runtime.threads import Executor
 
 Array = NDArray[Any]
 Tensor = Any
 
-_MOST_BLOCKS = 512  # along a side; a program of the card for each
+_MOST_BLOCKS = 512  # along a side; a program of the GPU for each
 _LEAST_VISITS = 128  # of a block in a pass, where there are enough entries
-_ROWS = 1 << 14  # of D or A in float64 at a time
 _FINE = 1 << 20  # masses are added up as whole numbers of this part, whose sums do not depend on the order
-
-
-def learn_from_entries_on(
-    device: str,
-    X: Any,
-    penalty: Penalty,
-    n_components: int,
-    settings: EntrySettings | None = None,
-    *,
-    weights: Array | None = None,
-    resume: EntryState | None = None,
-    executor: Executor | None = None,
-    on_step: OnPass | None = None,
-) -> LearnedFromEntries:
-    """Learn as ``learn_from_entries`` does, on a device of PyTorch; D, A and the states handed out are its tensors."""
-    settings = settings or EntrySettings()
-    if settings.lazy > 1:
-        raise InputError(f"lazy = {settings.lazy} saves time on the processor alone. On a card leave lazy out.")
-    pairs = stored_pairs(X, weights)
-    check_entries_fit(pairs, n_components)
-    advice = "Use fewer components, or the device cpu."
-    with one_blas_thread(), memory_told(f"{len(pairs)} pairs with {n_components} components", advice):
-        executor = on_this_machine(executor, "learning from entries")
-        learner = _DeviceLearner(device, pairs, (penalty, n_components), settings, executor)
-        return learner.learned(resume, on_step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,21 +47,27 @@ class _Entries:
     starts: Tensor  # (P * P + 1,)
 
 
-class _DeviceLearner(EntryLearner):
+class DeviceEntries(Entries):
     """Makes passes on a device."""
 
     def __init__(
-        self, device: str, pairs: Pairs, penalty: tuple[Penalty, int], settings: EntrySettings, executor: Executor
+        self,
+        device: str,
+        rows: Rows,
+        weights: Array | None,
+        penalty: tuple[Penalty, int],
+        settings: EntrySettings | None,
     ) -> None:
         self.device = device
-        super().__init__(pairs, penalty, settings, executor, np.empty)
+        super().__init__(rows, weights, penalty, settings, np.empty)
         self.shape = shape_of(*penalty)
         strata = self.strata
-        fields = {name: self._put(strata.entries[name]) for name in ENTRY.names or ()}
+        names = strata.entries.dtype.names or ()
+        fields = {name: self._put(strata.entries[name]) for name in names}
         self.entries = _Entries(**fields, starts=self._put(strata.starts))
         self.strata = replace(strata, entries=strata.entries[:0])  # the device has them
-        self.orders = [self._put(order) for order in (strata.words, strata.contexts)]
-        self.backs = [self._put(np.argsort(order)) for order in (strata.words, strata.contexts)]
+        self.orders = [self._put(order) for order in (strata.contexts, strata.words)]
+        self.backs = [self._put(np.argsort(order)) for order in (strata.contexts, strata.words)]
         self.masses = [self._put(mass) for mass in (strata.word_mass, strata.context_mass)]
         self.drawn: tuple[int, Array, Array] | None = None
 
@@ -106,7 +77,7 @@ class _DeviceLearner(EntryLearner):
         return torch.as_tensor(np.ascontiguousarray(values)).to(self.device)
 
     def _blocks(self, n_pairs: int) -> int:
-        """Return P: enough blocks for the card, but not so many that they hold next to nothing."""
+        """Return P: enough blocks for the GPU, but not so many that they hold next to nothing."""
         return max(self.settings.blocks, min(_MOST_BLOCKS, int((n_pairs / _LEAST_VISITS) ** 0.5)))
 
     def _objective(self, pairs: Pairs, charged: tuple[Any, Any]) -> EntryObjective:
@@ -119,31 +90,25 @@ class _DeviceLearner(EntryLearner):
         """Groups of rounds, with one step size and pull each."""
         return min(self.settings.blocks, self.strata.P)
 
-    def _start(self) -> EntryState:
-        return self._placed(super()._start())
-
-    def go_on(self, state: EntryState) -> None:
-        """Start from where an earlier learner stood, there or here."""
-        super().go_on(self._placed(state))
-
-    def _placed(self, state: EntryState) -> EntryState:
+    def load(self, arrays: dict[str, Any]) -> None:
+        """Start from what an earlier learner saved, there or here."""
         import torch
 
-        names = ("D", "A", "word_squares", "context_squares")
-        parts = {name: torch.as_tensor(getattr(state, name)).to(self.device) for name in names}
-        return replace(state, **parts)
+        kind = getattr(torch, self.kind.name)
+        self.D, self.A = (torch.as_tensor(arrays[name]).to(self.device, kind, copy=True) for name in ("D", "A"))
+        self.eta = float(arrays["eta"][0])
 
-    def _rounds(self, epoch: int, eta: float, n_rounds: int, n_blocks: int | None = None) -> tuple[EntryState, bool]:
-        """Return where rounds lead to, and whether all stayed within bounds; the state stays as it is.
+    def _rounds(self, epoch: int, eta: float, n_rounds: int, n_blocks: int | None = None) -> tuple[Work, bool]:
+        """Return where rounds lead to, and whether all stayed within bounds; D and A stay as they are.
 
         ``n_blocks`` of P means that share of a group of rounds.
         """
-        work = _arranged(replace(self.state, eta=eta), *self.orders)
+        work = Work(self.D[self.orders[0]], self.A[self.orders[1]], eta)
         share = 1.0 if n_blocks is None else n_blocks / self.n_rounds
         sane = all(self._group(epoch, number, work, share) for number in range(n_rounds)) and _is_bounded(work)
-        return _arranged(work, *self.backs), sane
+        return Work(work.D[self.backs[0]], work.A[self.backs[1]], eta), sane
 
-    def _group(self, epoch: int, number: int, work: EntryState, share: float) -> bool:
+    def _group(self, epoch: int, number: int, work: Work, share: float) -> bool:
         """Visit the blocks of a group of rounds; False if anything got out of bounds."""
         if self.settings.zeros > 0 and not _is_bounded(work):
             return False
@@ -152,8 +117,7 @@ class _DeviceLearner(EntryLearner):
         blocks = blocks[: int(np.ceil(share * len(blocks)))]
         visits = self._draw(blocks, counts, self._key(epoch, number))
         words, contexts = self._sides_of(work, visits, self._decay(epoch, number))
-        starts = visits.starts
-        P = self.strata.P
+        starts, P = visits.starts, self.strata.P
         sane = [
             visit_blocks(
                 replace(visits, starts=starts[i * P : (i + 1) * P + 1]), words, contexts, self.shape, self.rule
@@ -202,15 +166,15 @@ class _DeviceLearner(EntryLearner):
             entries.word[places], entries.context[places], entries.value[places], entries.keep[places], masses, starts
         )
 
-    def _sides_of(self, state: EntryState, visits: Visits, decay: float) -> tuple[Side, Side]:
+    def _sides_of(self, work: Work, visits: Visits, decay: float) -> tuple[Side, Side]:
         """Return what the visits of a group of rounds see of the words and of the contexts."""
         DD = AA = None
         if self.settings.zeros > 0:
-            DD, AA = gram(state.D), gram(state.A)
-        rows = (state.A, state.word_squares, self.penalty.lam), (state.D, state.context_squares, self.settings.tau)
+            DD, AA = wide_gram(work.D, self.executor), wide_gram(work.A, self.executor)
+        rows = (work.A, self.penalty.lam), (work.D, self.settings.tau)
         seen = (visits.words, visits.contexts)
         sides = [
-            self._side_of(*part, mass, (state.eta, decay), other, self._visited(visits, which, len(mass)))
+            self._side_of(*part, mass, (work.eta, decay), other, self._visited(visits, which, len(mass)))
             for part, mass, other, which in zip(rows, self.masses, (DD, AA), seen, strict=True)
         ]
         return sides[0], sides[1]
@@ -227,9 +191,14 @@ class _DeviceLearner(EntryLearner):
         return added.double() / _FINE
 
     def _side_of(
-        self, rows: Tensor, squares: Tensor, charge: float, mass: Tensor, steps: tuple[float, float],
-        other: Tensor | None, visited: Tensor,
-    ) -> Side:  # fmt: skip
+        self,
+        rows: Tensor,
+        charge: float,
+        mass: Tensor,
+        steps: tuple[float, float],
+        other: Tensor | None,
+        visited: Tensor,
+    ) -> Side:
         """Return a side; ``other`` is DD or AA, ``visited`` the mass of the visits of every row."""
         import torch
 
@@ -239,12 +208,12 @@ class _DeviceLearner(EntryLearner):
         rates[:, 1] = charge * per_visit if self.settings.share == "pass" else charge
         if other is None:
             rates[:, 0] = decay * eta
-            return Side(rows, rates, rows[:0], squares)
+            return Side(rows, rates, rows[:0])
         largest = float(torch.linalg.eigvalsh(other)[-1])
         curvature = 2 * W * per_visit * visited * largest  # of the group, (n,)
         rates[:, 0] = decay * eta / (1 + CAUTION * eta * curvature)
         pull = (rows @ other.to(rows.dtype)) * (W * per_visit)[:, None].to(rows.dtype)
-        return Side(rows, rates, pull, squares)
+        return Side(rows, rates, pull)
 
 
 class _DeviceObjective(EntryObjective):
@@ -262,40 +231,22 @@ class _DeviceObjective(EntryObjective):
         self.there = tuple(torch.as_tensor(part).to(device) for part in whole)
         self.sample_there = tuple(torch.as_tensor(part).to(device) for part in self.sample)
 
-    def __call__(self, D: Tensor, A: Tensor, executor: Executor) -> float:  # noqa: ARG002 as on the processor
+    def __call__(self, D: Tensor, A: Tensor, executor: Executor) -> float:
         """Return the objective over all pairs."""
-        return weighted_squares(self.there, self.zeros, A, D) + self._left(D, A)
+        return weighted_squares(self.there, self.zeros, A, D) + self._left(D, A, executor)
 
-    def estimate(self, D: Tensor, A: Tensor, executor: Executor) -> float:  # noqa: ARG002 as on the processor
+    def estimate(self, D: Tensor, A: Tensor, executor: Executor) -> float:
         """Return the same with the stored pairs judged by a fixed sample of them."""
         stored = weighted_squares(self.sample_there, self.zeros, A, D)
-        return len(self.pairs) / len(self.sample_there[0]) * stored + self._left(D, A)
+        return len(self.pairs) / len(self.sample_there[0]) * stored + self._left(D, A, executor)
 
-    def _left(self, D: Tensor, A: Tensor) -> float:
-        total = self.zeros * float((gram(A) * gram(D)).sum()) if self.zeros > 0 else 0.0
+    def _left(self, D: Tensor, A: Tensor, executor: Executor) -> float:
+        total = self._unstored(D, A, executor)
         total += float((self.charged[0] * self.penalty.per_word(A)).sum())
         squares = D.square().sum(1, dtype=self.penalty.per_word(A[:1]).dtype)
         return total + self.tau * float((self.charged[1] * squares).sum())
 
 
-def gram(rows: Tensor) -> Tensor:
-    """Return ``rows' rows``, (M, M), float64, from slices in their order."""
-    total = 0
-    for part in rows.split(_ROWS):
-        wide = part.double()
-        total = total + wide.T @ wide
-    return total
-
-
-def _arranged(state: EntryState, words: Tensor, contexts: Tensor) -> EntryState:
-    """Return a copy of a state with its rows in another order."""
-    return EntryState(
-        state.D[contexts], state.A[words], state.eta,
-        state.word_squares[words] if len(state.word_squares) else state.word_squares,
-        state.context_squares[contexts] if len(state.context_squares) else state.context_squares, state.history,
-    )  # fmt: skip
-
-
-def _is_bounded(state: EntryState) -> bool:
+def _is_bounded(work: Work) -> bool:
     """Return whether D and A are numbers that float32 can work with."""
-    return all(bool(rows.abs().max() < BOUND) for rows in (state.D, state.A))  # false for NaN, too
+    return all(bool(rows.abs().max() < BOUND) for rows in (work.D, work.A))  # false for NaN, too

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.coder.kernels import wide_gram
 from wordforest.coder.kernels.entries import weighted_squares
-from wordforest.coder.losses import unstored_loss, weighted_loss
-from wordforest.coder.pairs import Pairs, Part
 from wordforest.coder.penalties import Penalty
+from wordforest.coder.rows.pairs import Pairs, Part
 from wordforest.runtime.threads import Executor
 
 Array = NDArray[Any]
@@ -38,14 +38,24 @@ class EntryObjective:
     def __call__(self, D: Array, A: Array, executor: Executor) -> float:
         """Return the objective over all pairs; sums run in a fixed order."""
 
-        return weighted_loss(self.pairs, self.zeros, D, A, executor) + self._charges(D, A)
+        def stored(chosen: slice) -> float:
+            return float(weighted_squares(self.pairs.part(chosen), self.zeros, A, D))
+
+        stored_loss = sum(executor.map(stored, self.pairs.slices()))
+        return stored_loss + self._unstored(D, A, executor) + self._charges(D, A)
 
     def estimate(self, D: Array, A: Array, executor: Executor) -> float:
         """Return the same with the stored pairs judged by a fixed sample of them."""
         n = len(self.sample.words)
         pieces = [Part(*(array[i : i + _PIECE] for array in self.sample)) for i in range(0, n, _PIECE)]
         stored = sum(executor.map(lambda piece: weighted_squares(piece, self.zeros, A, D), pieces))
-        return len(self.pairs) / n * stored + unstored_loss(self.zeros, D, A, executor) + self._charges(D, A)
+        return len(self.pairs) / n * stored + self._unstored(D, A, executor) + self._charges(D, A)
+
+    def _unstored(self, D: Array, A: Array, executor: Executor) -> float:
+        """Return ``W |A D'|^2`` over all pairs, of which the stored ones take their share back."""
+        if self.zeros == 0:
+            return 0.0
+        return self.zeros * float((wide_gram(A, executor) * wide_gram(D, executor)).sum())
 
     def _charges(self, D: Array, A: Array) -> float:
         """Return the penalty and the ridge."""

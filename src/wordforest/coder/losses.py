@@ -15,19 +15,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.kernels.entries import weighted_squares
-from wordforest.coder.pairs import Pairs
+from wordforest.coder import kernels
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Executor
 
 Array = NDArray[Any]
 
-_SLICE = 4096  # rows that a worker takes at a time
+
+HELD = "held by the rows"  # in place of weights, where the home of X has them
 
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """``weights`` (nnz,) is w in the order of ``X.data``, 1 if left out; ``zeros`` is W."""
+    """``weights`` (nnz,) is w in the order of ``X.data``, 1 if left out, HELD if X has them; ``zeros`` is W."""
 
     weights: Any = None
     zeros: float = 1.0
@@ -41,15 +40,22 @@ class Loss:
         """Whether all pairs count alike, so that XD and DD tell all."""
         return self.weights is None and self.zeros == 1
 
-    def check(self, X: Any) -> None:
-        """Refuse weights that do not fit the stored pairs of X, or that are negative, infinite or NaN."""
-        if self.weights is None:
+    @property
+    def heaviest(self) -> float:
+        """The largest weight, where it is known, at least 1."""
+        known = self.weights is not None and self.weights is not HELD
+        return float(np.max(kernels.on_host(self.weights), initial=1.0)) if known else 1.0
+
+    def check(self, n_pairs: int) -> None:
+        """Refuse weights that do not fit so many stored pairs, or that are negative, infinite or NaN."""
+        if self.weights is None or self.weights is HELD:
             return
-        if np.shape(self.weights) != (X.nnz,):
+        weights = kernels.on_host(np.asarray(self.weights) if isinstance(self.weights, list) else self.weights)
+        if weights.shape != (n_pairs,):
             raise InputError(
-                f"weights have shape {np.shape(self.weights)}, but X stores {X.nnz} pairs. Give one weight for each."
+                f"weights have shape {weights.shape}, but X stores {n_pairs} pairs. Give one weight for each."
             )
-        low, high = float(np.min(self.weights, initial=0)), float(np.max(self.weights, initial=0))
+        low, high = float(np.min(weights, initial=0)), float(np.max(weights, initial=0))
         if not (low >= 0 and np.isfinite(high)):
             raise InputError("a weight is negative, infinite or NaN. Weights of pairs must be finite numbers >= 0.")
 
@@ -57,8 +63,8 @@ class Loss:
 class Weighing(Protocol):
     """Makes weights (nnz,) from the values x (nnz,) and the counts n (nnz,) of the stored pairs; None is all 1."""
 
-    def __call__(self, values: Array, counts: Array) -> Array | None:
-        """Return the weights."""
+    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:
+        """Return the weights; ``mean`` is that of the counts of all pairs, where these are only some."""
         ...
 
 
@@ -66,7 +72,7 @@ class Weighing(Protocol):
 class Alike:
     """``w = 1``."""
 
-    def __call__(self, values: Array, counts: Array) -> Array | None:  # noqa: ARG002 the protocol's signature
+    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:  # noqa: ARG002
         """Return None."""
         return None
 
@@ -75,7 +81,7 @@ class Alike:
 class Magnitude:
     """``w = |x|``, the paper's."""
 
-    def __call__(self, values: Array, counts: Array) -> Array | None:  # noqa: ARG002 the protocol's signature
+    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:  # noqa: ARG002
         """Return magnitudes."""
         return np.asarray(abs(values))
 
@@ -86,9 +92,10 @@ class CountPower:
 
     power: float
 
-    def __call__(self, values: Array, counts: Array) -> Array | None:
+    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:
         """Return powers of counts."""
-        mean = counts.mean(dtype=np.float64) if len(counts) else 1.0
+        if mean is None:
+            mean = float(counts.mean(dtype=np.float64)) if len(counts) else 1.0
         return np.asarray((counts / values.dtype.type(mean)) ** values.dtype.type(self.power))
 
 
@@ -99,7 +106,7 @@ class CappedPower:
     most: float
     power: float
 
-    def __call__(self, values: Array, counts: Array) -> Array | None:
+    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:  # noqa: ARG002
         """Return capped powers of counts."""
         kind = values.dtype.type
         return np.asarray(np.minimum(counts / kind(self.most), kind(1)) ** kind(self.power))
@@ -113,8 +120,11 @@ def weighing(text: str) -> Weighing:
     """
     name, _, rest = text.partition(":")
     makers: dict[tuple[str, int], Callable[..., Weighing]] = {
-        ("none", 0): Alike, ("abs", 0): Magnitude, ("count", 1): CountPower, ("glove", 2): CappedPower,
-    }  # fmt: skip
+        ("none", 0): Alike,
+        ("abs", 0): Magnitude,
+        ("count", 1): CountPower,
+        ("glove", 2): CappedPower,
+    }
     try:
         numbers = [float(part) for part in rest.split(",")] if rest else []
     except ValueError:
@@ -126,30 +136,3 @@ def weighing(text: str) -> Weighing:
             "count:0.25 or glove:100,0.75."
         )
     return makers[name, len(numbers)](*numbers)
-
-
-def weighted_loss(pairs: Pairs, zeros: float, D: Array, A: Array, executor: Executor) -> float:
-    """Return the loss over all pairs, D (C, M) and A (V, M), in float64; sums run in a fixed order."""
-
-    def stored(chosen: slice) -> float:
-        return weighted_squares(pairs.part(chosen), zeros, A, D)
-
-    return sum(executor.map(stored, pairs.slices())) + unstored_loss(zeros, D, A, executor)
-
-
-def unstored_loss(zeros: float, D: Array, A: Array, executor: Executor) -> float:
-    """Return ``W |A D'|^2`` over all pairs, of which the stored ones take their share back."""
-    return zeros * float(np.vdot(gram(A, executor), gram(D, executor))) if zeros > 0 else 0.0
-
-
-def gram(rows: Array, executor: Executor) -> Array:
-    """Return ``rows' rows``, (M, M), float64, from slices in their order."""
-    total = np.zeros((rows.shape[1], rows.shape[1]))
-    for product in executor.map(lambda part: rows[part].T @ rows[part], slices(len(rows))):
-        total += product
-    return total
-
-
-def slices(n: int) -> list[slice]:
-    """Cut n rows into slices that do not depend on the workers."""
-    return [slice(i, i + _SLICE) for i in range(0, n, _SLICE)]

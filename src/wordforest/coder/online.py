@@ -6,119 +6,49 @@ step lowers one and the same objective: that of all words. Passes go on until th
 pass lower it by less than a given share. A last pass codes all words to the end, with a certificate.
 
 Which words, which order, which blocks: decided here from one seed. Blocks do not depend on the number of workers, each
-is computed by one thread, and sums run in the order of blocks and shards (``shards.py``), so neither do the bits of the
-result. On a cluster each worker runs the methods below over its shards (``sharded.py``).
+is computed by one thread, and sums run in the order of blocks and shards (``rows/shards.py``), so neither do the bits
+of the result, wherever X is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wordforest.coder import kernels
+from wordforest.coder.coding import Coding, code_batch, code_to_the_end, weigh
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.encode import (
-    DEVICE_VALUES,
-    Gram,
-    Solver,
-    admm,
-    as_rows,
-    check_learning_fits,
-    finite_squares,
-    namespace_is_torch,
-    solve_exactly,
-    split_blocks,
-    word_objectives,
-)
-from wordforest.coder.kernels import Precision
 from wordforest.coder.kernels.counter import random_columns
+from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
 from wordforest.coder.penalties import Penalty
-from wordforest.coder.shards import Range, context_ranges, row_sizes, shard_rows, split_rows
+from wordforest.coder.rows import Rows, Words, as_rows
+from wordforest.coder.solvers import Gram, Solver, admm
 from wordforest.errors import InputError
-from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.gpu import by_halves, memory_told
-from wordforest.runtime.threads import Executor, Threads, one_blas_thread
+from wordforest.options import default
+from wordforest.runtime.threads import Executor
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
-_MORE = 6  # times the iterations for words that a few iterations did not help
-_RISE = 1e-5  # share by which float32 sums may let the logged objective rise
-_NOISE = 1e-7  # share of |X|^2 that is rounding where the fit is perfect
 _SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
-_REVIVALS = 5  # passes that may bring dead atoms back
-
-
-@dataclass(frozen=True)
-class Step:
-    """Where learning stands after a step: objective over all words, share of non-zeros in their codes."""
-
-    epoch: int
-    batch: int  # 0 is the last pass, which codes all words exactly
-    words_seen: int
-    objective: float
-    gain: float  # by how much moving the dictionary lowered the objective
-    nonzeros: float
-
-    @property
-    def last(self) -> bool:
-        """Whether all words are coded exactly."""
-        return self.batch == 0
-
-
-@dataclass(eq=False)
-class State:
-    """All that learning needs to go on from a step to the same bits.
-
-    D (C, M), A (V, M), AA (M, M), XA (C, M), and ``losses`` (V,): ``|x_v - D a_v|^2`` when a word was last coded.
-    """
-
-    D: Array
-    A: Array
-    AA: Array
-    XA: Array
-    losses: Array
-    history: list[Step] = field(default_factory=list)
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """Dictionary D (C, M), codes A (V, M), their worst gap, the history, and what a person should know.
-
-    ``gap`` bounds ``(objective - best objective) / |x|^2`` of every word for this dictionary; ``revived`` counts atoms
-    that no word used and that started anew; ``notices`` are sentences about what went wrong.
-    """
-
-    D: Array
-    A: Array
-    gap: float
-    converged: bool
-    history: list[Step]
-    revived: int
-    notices: list[str]
 
 
 @dataclass(frozen=True)
 class OnlineSettings:
     """How to learn. ``batches`` is the number of dictionary updates in a pass over the words, fewer if they are few."""
 
-    epochs: int = 100
-    tol: float = 5e-3  # stop when moving the dictionary lowers the objective by less than this share in a pass
+    epochs: int = default("epochs", "online")
+    tol: float = default(
+        "tol", "online"
+    )  # stop when moving the dictionary lowers the objective by less than this share in a pass
     batches: int = 8
     solver: Solver = admm
     inner_iter: int = 5  # iterations on a batch; warm starts carry the rest into the next pass
     exact_tol: float | None = None  # relative duality gap of the last pass; None: by the type of X
     seed: int = 0
     nonnegative: bool = False  # atoms without negative values; codes are the penalty's business
-    precision: Precision = "float32"  # of the products that solvers repeat, on a card; the last pass is always float32
     revive: bool = True  # atoms that no word uses start anew; where a start has given them a meaning, better not
-
-
-OnStep = Callable[[Step, State], None]
 
 
 def learn_online(
@@ -133,317 +63,150 @@ def learn_online(
     executor: Executor | None = None,
     on_step: OnStep | None = None,
 ) -> Learned:
-    """Learn a dictionary with ``n_components`` atoms and the codes of all rows of X (V, C), CSR or dense.
+    """Learn a dictionary with ``n_components`` atoms and the codes of all rows of X (V, C), a matrix or Rows.
 
     ``start`` is the first dictionary, (C, M); random directions if it is left out. ``weights`` (V,) says how much each
-    row counts. ``on_step`` is called after every step with the state, which is good until the next one; ``resume``
-    goes on from such a state, to the same bits.
+    row counts. ``on_step`` and ``resume`` are those of ``learn``.
     """
-    settings = settings or OnlineSettings()
-    X = as_rows(X)
-    if X.shape[0] < 1 or X.shape[1] < 1:
-        raise InputError(f"X has shape {X.shape}, but learning needs at least one word and one context.")
-    codes_here = 1 if getattr(X, "storage", None) else X.shape[0]  # else they lie in files
-    check_learning_fits(codes_here, X.shape[1], n_components if start is None else start.shape[1])
-    if isinstance(X, kernels.OnDevice) or namespace_is_torch(X):
-        executor = Threads(1)  # the device has threads enough
-    learner: _Learner
-    if isinstance(executor, Cluster):
-        from wordforest.coder.sharded import cluster_learner
-
-        learner = cluster_learner(X, penalty, settings, weights, executor, n_components)
-    else:
-        learner = _Learner(X, penalty, settings, weights, executor or Threads())
-    with one_blas_thread(), memory_told(f"{n_components} components", "Use fewer, or the device cpu."):
-        learner.begin(start, n_components) if resume is None else learner.go_on(resume)
-        for step in learner.steps():
-            if on_step:
-                on_step(step, learner.state)
-    state = learner.state
-    return Learned(state.D, state.A, learner.gap, learner.converged, state.history, learner.revived, learner.notices)
+    rows = as_rows(X, executor)
+    return learn(Online(rows, penalty, n_components, settings, start, weights), resume=resume, on_step=on_step)
 
 
-def _together(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Put the results for every second word of a block and for the others together."""
-    change = kernels.zeros((len(left[0]) + len(right[0]), left[0].shape[1]), left[0])
-    change[::2], change[1::2] = left[0], right[0]
-    return change, *(mine + other for mine, other in zip(left[1:], right[1:], strict=True))
+class Online(Learner):
+    """Codes a batch, replaces its statistics, sweeps the dictionary."""
 
-
-class _Learner:
-    """Takes steps; ``state`` is where it stands."""
-
-    state: State
+    D: Array
+    XA: Array
+    AA: Array
     gram: Gram
     cross: float  # <XA, D>
-    uses: Array  # words that use each atom, (M,)
 
     def __init__(
-        self, X: Any, penalty: Penalty, settings: OnlineSettings, weights: Array | None, executor: Executor
+        self,
+        rows: Rows,
+        penalty: Penalty,
+        n_components: int,
+        settings: OnlineSettings | None = None,
+        start: Array | None = None,
+        weights: Array | None = None,
     ) -> None:
-        self.X, self.penalty, self.settings, self.executor = X, penalty, settings, executor
-        self.n_words = int(X.shape[0])
-        self.squares = finite_squares(X)  # |x_v|^2, (V,)
-        self.on_host = isinstance(self.squares, np.ndarray)
-        kernels.check_precision(settings.precision, card=not self.on_host, single=X.dtype.itemsize == 4)
-        self.weights = None
+        super().__init__()
+        self.rows, self.penalty, self.start = rows, penalty, start
+        self.settings = settings = settings or OnlineSettings()
+        self.epochs, self.tol, self.revive = settings.epochs, settings.tol, settings.revive
+        self.nonnegative = settings.nonnegative
+        (V, C), M = rows.shape, n_components if start is None else start.shape[1]
+        if V < 1 or C < 1:
+            raise InputError(f"X has shape {rows.shape}, but learning needs at least one word and one context.")
+        check_learning_fits(rows.words_here, C, M)
+        self.M = M
+        squares = rows.finite_squares()  # |x_v|^2, (V,)
+        self.words: Words = {"losses": squares + 0, "penalties": squares * 0}
         if weights is not None:
-            kind = X.dtype if self.on_host else str(X.dtype).removeprefix("torch.")
-            self.weights = kernels.placed(np.asarray(weights, dtype=kind), self.squares)
-        self.energy = float(self._weighted(self.squares).sum())
-        self.penalties = self.squares * 0  # lam Omega of every word's code
-        self.ranges = context_ranges(X) if self.on_host else [(0, int(X.shape[1]))]
-        self.gap, self.converged = float("nan"), False
-        self.notices: list[str] = []
-        self.revived = 0
+            self.words["weights"] = rows.own(weights)
+        self.energy = float(self._weighted(squares).sum())
+        self._uses = kernels.zeros((M,), rows.like, "int64")
+        self._filled = 0
+        self.gap = float("nan")
 
-    def begin(self, start: Array | None, n_components: int) -> None:
+    def begin(self) -> None:
         """Start from a dictionary and codes of zeros."""
-        D = start
+        (V, C), M = self.rows.shape, self.M
+        D = self.start
         if D is None:
-            shape, nonnegative = (self.X.shape[1], n_components), self.settings.nonnegative
-            D = random_columns(shape, self.settings.seed, nonnegative=nonnegative, like=self.squares)
-        D = self._own(D)
-        M = D.shape[1]
-        A = kernels.zeros((self.n_words, M), D)
-        self.state = State(D, A, kernels.zeros((M, M), D, "float64"), D * 0, self.squares + 0)
-        self.uses = kernels.zeros((M,), D, "int64")
-        self._measure()
+            D = random_columns((C, M), self.settings.seed, nonnegative=self.nonnegative, like=self.rows.like)
+        self.D = self.rows.own(D)
+        self.A = self.words["A"] = self.rows.zeros((V, M))
+        self.AA, self.XA = kernels.zeros((M, M), self.D, "float64"), self.D * 0
+        self.atoms_moved()
 
-    def go_on(self, state: State) -> None:
-        """Start from where an earlier learner stood."""
-        D, A, XA = map(self._own, (state.D, state.A, state.XA))
-        AA, losses = (kernels.placed(part, self.squares) + 0 for part in (state.AA, state.losses))
-        self.state = State(D, A, AA, XA, losses, list(state.history))
-        self.uses = kernels.uses(self._weighted(A))
-        self._measure()
-        self.penalties = self.penalty.per_word(self.state.A)
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Start from what an earlier learner saved."""
+        own, like = self.rows.own, self.rows.like
+        self.D, self.XA = own(arrays["D"]), own(arrays["XA"])
+        self.AA, self.words["losses"] = (kernels.placed(arrays[name], like) + 0 for name in ("AA", "losses"))
+        self.A = A = self.words["A"] = self.rows.zeros(arrays["A"].shape)
+        for shard in (slice(*shard) for shard in self.rows.shards(self.M)):
+            A[shard] = kernels.placed(arrays["A"][shard], like)
+            self._uses = self._uses + kernels.uses(weigh(A[shard], self.words, shard))
+            self._filled += int(kernels.uses(A[shard]).sum())
+            self.words["penalties"][shard] = self.penalty.per_word(A[shard])
+        self.atoms_moved()
 
-    def steps(self) -> Iterator[Step]:
-        """Take steps until the stopping rule is met, then code all words exactly; yield after each."""
-        history = self.state.history
-        epoch, done = (history[-1].epoch, history[-1].batch) if history else (1, 0)
-        while True:
-            for number, rows in enumerate(self._batches(epoch), start=1):
-                if number > done:
-                    yield self._step(epoch, number, rows)
-            done = 0
-            if self._settled(epoch) or epoch >= self.settings.epochs:
-                break
-            epoch += 1
-        yield self._finish(epoch + 1)
+    def saved(self) -> dict[str, Array]:
+        """Return what ``load`` needs."""
+        return {"D": self.D, "A": self.A, "AA": self.AA, "XA": self.XA, "losses": self.words["losses"]}
 
-    def _settled(self, epoch: int) -> bool:
-        """Say whether the dictionary of the pass just ended hardly moved."""
-        steps = [step for step in self.state.history if step.epoch == epoch]
-        self.converged = sum(step.gain for step in steps) <= self.settings.tol * steps[-1].objective
-        revive = self.settings.revive and epoch <= min(_REVIVALS, self.settings.epochs - 1)
-        revived = self._revive() if revive else 0
-        return self.converged and not revived
-
-    def _own(self, values: Array) -> Array:
-        """Return a copy of values of the type of X, where X is."""
-        if self.on_host:
-            return np.array(values, dtype=self.X.dtype, order="C")
-        return kernels.placed(values, self.squares).to(self.X.dtype, copy=True)
-
-    def _step(self, epoch: int, number: int, rows: Array) -> Step:
-        state = self.state
-        rows = kernels.placed(rows, self.squares)
-        change = self._code(rows)
-        before = self._loss()
-        self._add_statistics(rows, change)
-        dead = self.uses == 0
-        state.AA[dead], state.AA[:, dead], state.XA[:, dead] = 0, 0, 0  # what rounding has left there
-        update = update_nonnegative_dictionary if self.settings.nonnegative else update_dictionary
-        state.D = update(state.D, CodeStats(state.AA, state.XA), self.gram.DD, executor=self.executor)
-        self._measure()
-        return self._record(epoch, number, len(rows), self._loss(), before - self._loss())
-
-    def _code(self, rows: Array) -> Array:
-        """Give words better codes under the current dictionary; return the weighted change, (len(rows), M)."""
-        changes = kernels.zeros((len(rows), self.state.A.shape[1]), self.state.A)
-        for AA, cross, uses in self._code_shards(rows, changes):
-            self._add_sums(AA, cross, uses)
-        return changes
-
-    def _code_shards(self, rows: Array, changes: Array) -> Iterator[tuple[Array, float, Array]]:
-        """Give words better codes and write the changes; yield the changes of AA, <XA, D> and uses of each shard."""
-        parts = split_rows(rows, self.shards)
-        blocks = [self._blocks(rows[part]) for part in parts]
-        coded = self.executor.map(self._code_block, (block for own in blocks for block in own))
-        for part, own in zip(parts, blocks, strict=True):
-            AA, cross, uses = self.state.AA * 0, 0.0, self.uses * 0
-            for i, found in enumerate(islice(coded, len(own))):
-                changes[part][i :: len(own)] = found[0]  # blocks were dealt out like this
-                AA, cross, uses = AA + found[1], cross + found[2], uses + found[3]
-            yield AA, cross, uses
-
-    def _add_sums(self, AA: Array, cross: float, uses: Array) -> None:
-        self.state.AA += AA
-        self.cross += cross
-        self.uses += uses
-
-    def _add_statistics(self, rows: Array, change: Array) -> None:
-        """Add ``X[rows].T @ change`` to XA, by ranges of contexts."""
-        list(self.executor.map(
-            lambda contexts: kernels.add_times_codes(self.X, rows, change, contexts, self.state.XA), self.ranges
-        ))  # fmt: skip
-
-    @by_halves(_together)
-    def _code_block(self, rows: Array) -> tuple[Array, Array, float, Array]:
-        """Give a block of words codes never worse than those they have; return the changes of A, AA, <XA, D>, uses."""
-        A = self.state.A
-        XD = kernels.times_dictionary(self.X, rows, self.state.D)  # (b, M)
-        old = A[rows]
-        warm = bool(old.any())  # else the first code: twice the iterations, from the solver's own start
-        new = self._solve(XD, old if warm else None, self.settings.inner_iter * (1 if warm else 2))
-        before, after = (word_objectives(codes, XD, self.gram, self.penalty) for codes in (old, new))
-        worse = ~(after <= before)
-        if worse.any():  # few iterations may not be enough to get below where a word was: more, or no change
-            more = self._solve(XD[worse], old[worse], self.settings.inner_iter * _MORE)
-            better = word_objectives(more, XD[worse], self.gram, self.penalty) <= before[worse]
-            new[worse] = kernels.namespace(new).where(better[:, None], more, old[worse])
-            after[worse] = word_objectives(new[worse], XD[worse], self.gram, self.penalty)
-        weighted_new, weighted_old = self._weighted(new, rows), self._weighted(old, rows)
-        change = weighted_new - weighted_old
-        AA, cross = weighted_new.T @ new - weighted_old.T @ old, kernels.inner(change, XD)
-        penalties = self.penalty.per_word(new)
-        A[rows], self.penalties[rows] = new, penalties  # last: a block that memory was too small for begins again
-        self.state.losses[rows] = after - penalties + self.squares[rows]
-        return change, AA, cross, kernels.uses(weighted_new) - kernels.uses(weighted_old)
-
-    def _blocks(self, rows: Array) -> list[Array]:
-        """Deal rows out to blocks: such that codes stay in a core's cache, or that a device has enough to do."""
-        M = self.state.A.shape[1]
-        return split_blocks(rows, M) if self.on_host else split_blocks(rows, M, DEVICE_VALUES)
-
-    @cached_property
-    def shards(self) -> list[Range]:
-        """Ranges of rows whose sums are made apart; a device has one."""
-        M = self.state.D.shape[1]
-        return shard_rows(row_sizes(self.X), M) if self.on_host else [(0, self.n_words)]
-
-    def _solve(self, XD: Array, start: Array | None, max_iter: int) -> Array:
-        codes = self.settings.solver(XD, self.gram, self.penalty, start=start, tol=0.0, max_iter=max_iter)
-        return codes.A
-
-    def _code_exactly(self) -> Iterator[tuple[float, float, bool]]:
-        """Code all words to the end; yield the loss, the worst gap and whether all is exact for each block."""
-        state = self.state
-
-        @by_halves(lambda left, right: (left[0] + right[0], max(left[1], right[1]), left[2] and right[2]))
-        def solve(rows: Array) -> tuple[float, float, bool]:
-            XD = kernels.times_dictionary(self.X, rows, state.D)
-            codes = solve_exactly(
-                XD, self.squares[rows], self.gram.exact, self.penalty, solver=self.settings.solver,
-                start=state.A[rows], tol=self.settings.exact_tol,
-            )  # fmt: skip
-            penalties = self.penalty.per_word(codes.A)
-            loss = word_objectives(codes.A, XD, self.gram, self.penalty) - penalties + self.squares[rows]
-            state.A[rows], self.penalties[rows] = codes.A, penalties
-            return float(self._weighted(loss, rows).sum()), codes.gap, codes.converged
-
-        rows = kernels.placed(np.arange(self.n_words), self.squares)
-        shards = (rows[slice(*shard)] for shard in self.shards)
-        yield from self.executor.map(solve, (block for shard in shards for block in self._blocks(shard)))
-
-    def _finish(self, epoch: int) -> Step:
-        """Code all words to the end, and say what a person should know."""
-        losses, gaps, exact = zip(*self._code_exactly(), strict=True)
-        self.gap = max(gaps)
-        if not all(exact):
-            self.notices.append(f"some codes are not exact yet: the worst relative duality gap is {self.gap:.1e}.")
-        if not self._n_nonzeros():
-            self.notices.append(
-                f"all codes are zero: lam = {self.penalty.lam:g} is too large for these data. Lower it."
-            )
-        if not self.converged:
-            self.notices.append(f"the objective still falls after {self.settings.epochs} passes. Allow more epochs.")
-        return self._record(epoch, 0, self.n_words, sum(losses), 0.0)
-
-    def _revive(self) -> int:
-        """Point atoms that no word uses at what the worst-coded words lack (Mairal et al. 2010); return how many."""
-        state = self.state
-        dead = np.flatnonzero(kernels.on_host(self.uses) == 0)
-        if not len(dead):
-            return 0
-        counted = kernels.on_host(self._weighted(self.squares * 0 + 1)) > 0
-        losses = np.float32(kernels.on_host(state.losses)) * counted
-        losses, words = np.unique(losses, return_index=True)  # equal rows have, but for rounding, equal losses
-        worst = words[losses > 0][::-1][: len(dead)]
-        dead = dead[: len(worst)]
-        for atom, word in zip(dead, worst, strict=True):
-            lacking = self._row(word) - state.D @ state.A[word]  # (C,)
-            lacking = kernels.namespace(lacking).clip(lacking, 0, None) if self.settings.nonnegative else lacking
-            size = float(kernels.namespace(lacking).linalg.norm(lacking))
-            if size > 0:
-                state.D[:, atom] = lacking / size
-        if len(dead):
-            self._measure()
-        self.revived += len(dead)
-        return len(dead)
-
-    def _row(self, word: int) -> Array:
-        """Return a row of X as a dense vector, (C,)."""
-        if isinstance(self.X, kernels.OnDevice):
-            return self.X.row(int(word))
-        x = self.X[[word]]
-        return (x.toarray() if hasattr(x, "toarray") else x)[0]
-
-    @property
-    def _n_batches(self) -> int:
-        return max(1, min(self.settings.batches, self.n_words // _SMALLEST_BATCH))
-
-    def _batches(self, epoch: int) -> list[Array]:
+    def batches(self, epoch: int) -> list[Array]:
         """Split the words into the batches of a pass, at random; a batch is in row order."""
-        order = np.random.default_rng((self.settings.seed, epoch)).permutation(self.n_words)
-        return [np.sort(part) for part in np.array_split(order, self._n_batches)]
+        n_words = self.rows.shape[0]
+        n = max(1, min(self.settings.batches, n_words // _SMALLEST_BATCH))
+        order = np.random.default_rng((self.settings.seed, epoch)).permutation(n_words)
+        return [np.sort(part) for part in np.array_split(order, n)]
 
-    def _measure(self) -> None:
-        """Take the inner products of the dictionary with itself and with XA, over slices of contexts in their order."""
-        D, XA = self.state.D, self.state.XA
-        if not self.on_host:
-            self.gram, self.cross = Gram(D.T @ D, self.settings.precision), kernels.inner(XA, D)
-            return
-        n = -(-len(D) // 4096)
-        parts = zip(np.array_split(D, n), np.array_split(XA, n), strict=True)
-        products = list(self.executor.map(
-            lambda part: (part[0].T @ part[0], float(np.einsum("cm,cm->", *part, dtype=np.float64))), parts
-        ))  # fmt: skip
-        self.gram = Gram(np.asarray(sum(DD for DD, _ in products)))
-        self.cross = sum(cross for _, cross in products)
+    def step(self, epoch: int, batch: Array, before: float) -> Moved:  # noqa: ARG002 others need both
+        """Code a batch and move the dictionary; only the latter is its gain, since codes would get better anyway."""
+        batch = kernels.placed(batch, self.rows.like)
+        for shard in self.rows.run_and_add(code_batch, self.words, batch, self._coding(), self.XA):
+            for sums in shard:
+                self.AA += sums.AA
+                self.cross += sums.cross
+                self._uses = self._uses + sums.uses
+                self._filled += sums.filled
+        coded = self._loss()
+        dead = self._uses == 0
+        self.AA[dead], self.AA[:, dead], self.XA[:, dead] = 0, 0, 0  # what rounding has left there
+        update = update_nonnegative_dictionary if self.nonnegative else update_dictionary
+        self.D = update(self.D, CodeStats(self.AA, self.XA), self.gram.DD, executor=self.rows.executor)
+        self.atoms_moved()
+        return Moved(self.objective(), coded - self._loss(), len(batch))
+
+    def finish(self) -> Moved:
+        """Code all words to the end."""
+        V = self.rows.shape[0]
+        parts = self.rows.run(code_to_the_end, self.words, self.rows.numbers(V), self._coding())
+        solved = [block for part in parts for block in part]
+        self.gap, self._filled = max(block.gap for block in solved), sum(block.filled for block in solved)
+        if not all(block.converged for block in solved):
+            self.notices.append(f"some codes are not exact yet: the worst relative duality gap is {self.gap:.1e}.")
+        return Moved(sum(block.loss for block in solved) + self._penalty(), 0.0, V)
+
+    def atoms_moved(self) -> None:
+        """Take the inner products of the dictionary with itself and with XA."""
+        DD, self.cross = kernels.inner_products(self.D, self.XA, self.rows.executor)
+        self.gram = Gram(DD)
+
+    def objective(self) -> float:
+        """Return the objective of all words, from the statistics."""
+        return self._loss() + self._penalty()
+
+    def uses(self) -> Array:
+        """Return how many words use each atom, (M,)."""
+        return self._uses
+
+    def n_nonzeros(self) -> int:
+        """Return how many numbers of A are not zero."""
+        return self._filled
+
+    def losses(self) -> Array:
+        """Return the loss of every word when it was last coded, 0 where it does not count, (V,)."""
+        losses = self.words["losses"]
+        return losses * (self.words["weights"] > 0) if "weights" in self.words else losses
+
+    def facts(self) -> dict[str, float]:
+        """Return the worst gap."""
+        return {"gap": self.gap}
+
+    def _coding(self) -> Coding:
+        settings = self.settings
+        return Coding(self.D, self.gram, self.penalty, settings.solver, settings.inner_iter, settings.exact_tol)
 
     def _loss(self) -> float:
         """``|X - A D'|^2`` of all words, from the statistics."""
-        return self.energy - 2 * self.cross + kernels.inner(self.state.AA, self.gram.DD)
+        return self.energy - 2 * self.cross + kernels.inner(self.AA, self.gram.DD)
 
-    def _weighted(self, values: Array, rows: Array | slice = slice(None)) -> Array:
-        if self.weights is None:
-            return values
-        weights = self.weights[rows]
-        return values * (weights if values.ndim == 1 else weights[:, None])
+    def _penalty(self) -> float:
+        return float(self._weighted(self.words["penalties"]).sum())
 
-    def _n_nonzeros(self) -> int:
-        return int(kernels.uses(self.state.A).sum())
-
-    def _record(self, epoch: int, batch: int, n_words: int, loss: float, gain: float) -> Step:
-        state = self.state
-        objective = loss + float(self._weighted(self.penalties).sum())
-        if not np.isfinite(objective):
-            raise InputError(
-                "the objective is not finite: the values of X are too large. Scale the data, or use float64."
-            )
-        before = state.history[-1].objective if state.history else self.energy
-        if objective > before * (1 + _RISE) + _NOISE * self.energy and not self.notices:
-            self.notices.append(f"the objective rose from {before:.8g} to {objective:.8g}. Try float64.")
-        seen = n_words + (state.history[-1].words_seen if state.history else 0)
-        nonzeros = self._n_nonzeros() / (self.n_words * state.A.shape[1])
-        step = Step(epoch, batch, seen, objective, gain, nonzeros)
-        state.history.append(step)
-        return step
-
-
-def random_atoms(n_contexts: int, n_components: int, seed: int, *, nonnegative: bool = False) -> Array:
-    """Return D (C, M) with random directions of length one as columns, float32."""
-    return random_columns((n_contexts, n_components), seed, nonnegative=nonnegative)
+    def _weighted(self, values: Array) -> Array:
+        return weigh(values, self.words, slice(None))

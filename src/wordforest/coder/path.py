@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log, prod, sqrt
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.certificate import lam_max, zero_is_best
-from wordforest.coder.encode import Gram, Solver, admm
 from wordforest.coder.kernels import namespace
 from wordforest.coder.penalties import Penalty, with_lam
+from wordforest.coder.solvers import Gram, Solver, admm
 from wordforest.errors import InputError
 
 Array = Any  # a NumPy array or a PyTorch tensor
@@ -33,13 +34,20 @@ class PathPoint:
     @property
     def density(self) -> float:
         """Share of the codes that are not zero."""
-        return int((self.A != 0).sum()) / int(prod(self.A.shape))
+        return density_of(self.A)
 
 
 def lam_path(
-    XD: Array, gram: Gram, penalty: Penalty, *, n: int = 20, smallest: float = 1e-3, solver: Solver = admm,
-    tol: float = _TOL, max_iter: int = _MAX_ITER,
-) -> list[PathPoint]:  # fmt: skip
+    XD: Array,
+    gram: Gram,
+    penalty: Penalty,
+    *,
+    n: int = 20,
+    smallest: float = 1e-3,
+    solver: Solver = admm,
+    tol: float = _TOL,
+    max_iter: int = _MAX_ITER,
+) -> list[PathPoint]:
     """Return codes of the words XD (b, M) for n weights in equal ratios, from ``lam_max`` down to a share of it.
 
     The penalty's own lam does not matter.
@@ -57,30 +65,51 @@ def lam_path(
 
 
 def lam_for_density(
-    XD: Array, gram: Gram, penalty: Penalty, density: float, *, solver: Solver = admm, tol: float = _TOL,
+    XD: Array,
+    gram: Gram,
+    penalty: Penalty,
+    density: float,
+    *,
+    solver: Solver = admm,
+    tol: float = _TOL,
     max_iter: int = _MAX_ITER,
-) -> float:  # fmt: skip
+) -> float:
     """Return the lam whose codes have about this share of non-zeros: within 0.01, or the closest that was met.
 
     The penalty's own lam does not matter. Ten-fold steps down from ``lam_max``, then halvings of log lam.
     """
     if not 0 <= density <= 1:
         raise InputError(f"density = {density}, but a share of non-zeros lies between 0 and 1.")
-    high = largest = _finite_lam_max(XD, penalty)
-    low, lam = 0.0, largest
-    best = PathPoint(largest, namespace(XD).zeros_like(XD), 0)
-    A = best.A
+    A = namespace(XD).zeros_like(XD)
+
+    def density_at(lam: float) -> float:
+        nonlocal A
+        point = _solve(XD, gram, with_lam(penalty, lam), A, solver, tol, max_iter)
+        A = point.A
+        return point.density
+
+    return search_lam(density_at, density, _finite_lam_max(XD, penalty))
+
+
+def search_lam(density_at: Callable[[float], float], density: float, largest: float) -> float:
+    """Return the lam at which a density is about the wanted one; at ``largest`` all codes are zero."""
+    low, high, best, reached = 0.0, largest, largest, 0.0
     for _ in range(_HALVINGS):
-        if abs(best.density - density) <= _NEAR or (low and log(high / low) < _TOL):
+        if abs(reached - density) <= _NEAR or (low and log(high / low) < _TOL):
             break
         lam = sqrt(low * high) if low else high / 10
         if lam < _SMALLEST * largest:
             break
-        point = _solve(XD, gram, with_lam(penalty, lam), A, solver, tol, max_iter)
-        low, high = (low, lam) if point.density < density else (lam, high)
-        best = min(best, point, key=lambda p: abs(p.density - density))
-        A = point.A
-    return best.lam
+        found = density_at(lam)
+        low, high = (low, lam) if found < density else (lam, high)
+        if abs(found - density) < abs(reached - density):
+            best, reached = lam, found
+    return best
+
+
+def density_of(A: Array) -> float:
+    """Return the share of codes that are not zero."""
+    return int((A != 0).sum()) / int(prod(A.shape))
 
 
 def _solve(

@@ -61,12 +61,18 @@ def depth_weights(forest: Forest, by_depth: Sequence[float]) -> tuple[float, ...
 
 
 @dataclass(frozen=True)
-class _OverForest:
-    """What the penalties over a forest share: ``lam``, and a positive weight for each node (None: all 1)."""
+class ForestL2:
+    """The paper's penalty: ``Omega(a) = sum over nodes i of w_i | a_i and all its descendants |_2``.
+
+    ``weights`` holds a positive w for each node (None: all 1). With signed codes a node is non-zero only if its parent
+    is. ``nonnegative`` adds the constraint a >= 0: the value is infinite where a code is negative. There a parent may
+    be zero above a node that is not: the constraint holds it.
+    """
 
     forest: Forest
     lam: float
     weights: Sequence[float] | NDArray[Any] | None = None
+    nonnegative: bool = False
 
     def __post_init__(self) -> None:
         _check_lam(self.lam)
@@ -76,17 +82,6 @@ class _OverForest:
     @cached_property
     def _per_node(self) -> Any:
         return 1.0 if self.weights is None else np.array(self.weights)
-
-
-@dataclass(frozen=True)
-class ForestL2(_OverForest):
-    """The paper's penalty: ``Omega(a) = sum over nodes i of w_i | a_i and all its descendants |_2``.
-
-    With signed codes a node is non-zero only if its parent is. ``nonnegative`` adds the constraint a >= 0: the value is
-    infinite where a code is negative. There a parent may be zero above a node that is not: the constraint holds it.
-    """
-
-    nonnegative: bool = False
 
     def per_word(self, A: Array) -> Array:
         """Return ``lam * Omega(a_v)`` of every row, shape (V,), float64."""
@@ -99,17 +94,14 @@ class ForestL2(_OverForest):
         return kernels.forest_prox(A, self.forest, step * self.lam * self._per_node)
 
 
-@dataclass(frozen=True)
-class ForestLInf(_OverForest):
-    """``Omega(a) = sum over nodes i of w_i max | a_i and all its descendants |`` (Jenatton et al. 2011)."""
-
-    def per_word(self, A: Array) -> Array:
-        """Return ``lam * Omega(a_v)`` of every row, shape (V,), float64."""
-        return self.lam * kernels.forest_max_norms(A, self.forest, self._per_node)
-
-    def prox(self, A: Array, step: float) -> Array:
-        """Return the exact prox: the largest magnitudes of every group cut to one level, leaves before roots."""
-        return kernels.forest_max_prox(A, self.forest, step * self.lam * self._per_node)
+def forest_penalty(
+    forest: Forest, lam: float, by_depth: Sequence[float] | None = None, *, nonnegative: bool = False
+) -> ForestL2:
+    """Return the penalty over a forest with a weight for each depth, the last going for all below."""
+    if by_depth is None or not len(by_depth):
+        return ForestL2(forest, lam, nonnegative=nonnegative)
+    deeper = [by_depth[-1]] * int(forest.depth.max())
+    return ForestL2(forest, lam, depth_weights(forest, [*by_depth, *deeper]), nonnegative)
 
 
 @dataclass(frozen=True)
@@ -123,7 +115,7 @@ class L1:
 
     def per_word(self, A: Array) -> Array:
         """Return ``lam * |a_v|_1`` of every row, shape (V,), float64."""
-        return self.lam * _wide(abs(A)).sum(1)
+        return self.lam * kernels.wide(abs(A)).sum(1)
 
     def prox(self, A: Array, step: float) -> Array:
         """Return soft thresholding."""
@@ -142,7 +134,7 @@ class NonNegativeL1:
 
     def per_word(self, A: Array) -> Array:
         """Return ``lam * sum a_v`` of every row, shape (V,), float64; infinity for a row with a negative entry."""
-        return _forbid_negative(self.lam * _wide(A).sum(1), A)
+        return _forbid_negative(self.lam * kernels.wide(A).sum(1), A)
 
     def prox(self, A: Array, step: float) -> Array:
         """Return ``max(A - step * lam, 0)``."""
@@ -157,15 +149,11 @@ class NoPenalty:
 
     def per_word(self, A: Array) -> Array:
         """Return zeros, shape (V,)."""
-        return _wide(A[:, 0] * 0)
+        return kernels.wide(A[:, 0] * 0)
 
     def prox(self, A: Array, step: float) -> Array:  # noqa: ARG002 the protocol's signature
         """Return A."""
         return A
-
-
-def _wide(A: Array) -> Array:
-    return A.astype(np.float64) if isinstance(A, np.ndarray) else A.double()
 
 
 def _forbid_negative(values: Array, A: Array) -> Array:

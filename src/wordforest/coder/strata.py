@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.kernels.entries import ENTRY
-from wordforest.coder.pairs import Allocate, Pairs, Part
+from wordforest.coder.kernels.entries import entry_type
+from wordforest.coder.rows.pairs import Allocate, Pairs, Part
 from wordforest.errors import InputError
 from wordforest.runtime.compile import kernel
 from wordforest.runtime.threads import Executor
 
 Array = NDArray[Any]
 Index = NDArray[Any]
-Scalar = Any  # float32
+Scalar = Any  # of the type of the values
 
 _LARGEST_BLOCK = int(np.iinfo(np.int32).max)  # draws are int32
 
@@ -35,10 +35,11 @@ class Strata:
     """Entries sorted by block, and their masses. Words and contexts are renumbered so that a block is a range of rows.
 
     ``mass`` of an entry is ``w + W``, the weight of its pair plus that of the unstored ones, over the mean of all; over
-    a pass an entry is visited ``mass`` times, or once with ``mass`` times the step. Memory: 24 bytes an entry.
+    a pass an entry is visited ``mass`` times, or once with ``mass`` times the step. Memory: 24 bytes an entry in
+    float32.
     """
 
-    entries: Array  # (n,) of ENTRY, block after block
+    entries: Array  # (n,) of ``entry_type``, block after block
     starts: Index  # (P * P + 1,)
     block_mass: Array  # (P, P), float64
     mean: float  # of w + W
@@ -86,9 +87,15 @@ class Strata:
 
 
 def cut(
-    pairs: Pairs, zeros: float, *, blocks: int, proportional: bool, seed: int, executor: Executor,
+    pairs: Pairs,
+    zeros: float,
+    *,
+    blocks: int,
+    proportional: bool,
+    seed: int,
+    executor: Executor,
     allocate: Allocate = np.empty,
-) -> Strata:  # fmt: skip
+) -> Strata:
     """Cut the stored pairs into blocks of about equal mass; ``allocate`` makes the array that holds the entries."""
     V, C = pairs.shape
     P = min(blocks, V, C)
@@ -102,17 +109,26 @@ def cut(
     if sizes.max() > _LARGEST_BLOCK:
         raise InputError(f"blocks = {blocks}, but then one holds {sizes.max()} entries, more than 2^31. Use more.")
     starts = np.concatenate(([0], np.cumsum(sizes)))
-    entries = np.asarray(allocate(len(pairs), ENTRY))
+    entries = np.asarray(allocate(len(pairs), entry_type(pairs.dtype)))
     places = np.argsort(words).astype(np.int32), np.argsort(contexts).astype(np.int32)
     fill = starts[:-1].copy()
     for part in pairs.parts():
-        _sort_entries(part, (np.float32(zeros), mean), sides, places, fill, entries)
+        _sort_entries(part, (np.dtype(pairs.dtype).type(zeros), mean), sides, places, fill, entries)
     of_words, of_contexts = of_words[words], of_contexts[contexts]
     block_mass = np.add.reduceat(of_words, np.searchsorted(sides[0][words], np.arange(P))) / mean
     strata = Strata(
-        entries, starts, block_mass, mean, words, contexts, of_words.sum(1), of_contexts.sum(1),
-        _largest_share(of_words), _largest_share(of_contexts), proportional,
-    )  # fmt: skip
+        entries,
+        starts,
+        block_mass,
+        mean,
+        words,
+        contexts,
+        of_words.sum(1),
+        of_contexts.sum(1),
+        _largest_share(of_words),
+        _largest_share(of_contexts),
+        proportional,
+    )
     if proportional:
         list(executor.map(lambda i: _fill_aliases(entries, starts[i * P : (i + 1) * P + 1]), range(P)))
     return strata
@@ -125,7 +141,7 @@ def _masses(pairs: Pairs, zeros: float, sides: tuple[Index, Index], P: int) -> t
     of_words, of_contexts = np.zeros((len(sides[0]), P)), np.zeros((len(sides[1]), P))
     sizes = np.zeros(P * P, dtype=np.int64)
     for part in pairs.parts():
-        _sum_masses(part, np.float32(zeros), sides, of_words, of_contexts, sizes)
+        _sum_masses(part, np.dtype(pairs.dtype).type(zeros), sides, of_words, of_contexts, sizes)
     return of_words, of_contexts, sizes
 
 
@@ -164,9 +180,13 @@ def _sum_masses(
 
 @kernel
 def _sort_entries(
-    part: Part, scale: tuple[Scalar, float], sides: tuple[Index, Index], places: tuple[Index, Index], fill: Index,
+    part: Part,
+    scale: tuple[Scalar, float],
+    sides: tuple[Index, Index],
+    places: tuple[Index, Index],
+    fill: Index,
     out: Array,
-) -> None:  # fmt: skip
+) -> None:
     """Write some pairs behind those that their blocks have: ``value = w x / (w + W)``, ``keep = (w - W) / (w + W)``."""
     words, contexts, values, weights = part
     zeros, mean = scale

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.device import OnDevice
+from wordforest.runtime.threads import Executor
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
+
+_TALL = 4096  # rows of a tall matrix that a thread takes at a time
+_TALL_DEVICE = 1 << 14  # rows in float64 at a time on a GPU
 
 
 def namespace(array: Array) -> Any:
@@ -47,50 +50,12 @@ def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
 
 def forest_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
     """Weighted sum of the l2 norms of all groups of every row, shape (V,), float64."""
-    wide = _wide(A)
-    energy = wide * wide
-    for nodes, parents, sums in reversed(_levels(forest, *_kind(wide))):
+    A = wide(A)
+    energy = A * A
+    for nodes, parents, sums in reversed(_levels(forest, *_kind(A))):
         if parents is not None:
             energy[:, parents] += energy[:, nodes] @ sums
-    return namespace(A).sqrt(energy) @ _per_node(weights, wide)
-
-
-def forest_max_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
-    """Prox of the l-infinity forest penalty for every row of A, shape (V, M), by sorting the values of each group."""
-    xp = namespace(A)
-    t = _wide(_per_node(thresholds, A))
-    B = A + 0
-    for groups in _equal_groups(forest, *_kind(A)):
-        blocks = B[:, groups]  # (V, nodes, size)
-        total = xp.cumsum(_wide(_falling(abs(blocks))), -1)
-        levels = (total - t[groups[:, 0]][:, None]) / xp.cumsum(xp.ones_like(total), -1)  # if the k largest are cut
-        level = _as_like(xp.clip(xp.amax(levels, -1), 0.0, None), A)[..., None]
-        B[:, groups] = xp.clip(blocks, -level, level)
-    return B
-
-
-def forest_max_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
-    """Weighted sum of the largest magnitudes of all groups of every row, shape (V,), float64."""
-    wide = abs(_wide(A))
-    w = _per_node(weights, wide)
-    total = wide[:, 0] * 0
-    for groups in _equal_groups(forest, *_kind(wide)):
-        total = total + namespace(A).amax(wide[:, groups], -1) @ w[groups[:, 0]]
-    return total
-
-
-def times_dictionary(X: Array, rows: Array, D: Array) -> Array:
-    """``X[rows] @ D``, shape (b, M)."""
-    return X.times(rows, D) if isinstance(X, OnDevice) else X[rows] @ D
-
-
-def add_times_codes(X: Array, rows: Array, A: Array, contexts: tuple[int, int], out: Array) -> None:
-    """Add ``X[rows].T @ A`` to the contexts from first to last of ``out``, shape (C, M)."""
-    if isinstance(X, OnDevice):
-        X.add_transposed(rows, A, out)
-        return
-    first, last = contexts
-    out[first:last] += X[rows][:, first:last].T @ A
+    return namespace(A).sqrt(energy) @ _per_node(weights, A)
 
 
 def zeros(shape: tuple[int, ...], like: Array, dtype: Any = None) -> Array:
@@ -108,9 +73,79 @@ def placed(values: Any, like: Array) -> Array:
     return sys.modules["torch"].as_tensor(values, device=like.device)
 
 
+def copied(values: Any, like: Array) -> Array:
+    """Return a contiguous copy of values, of the library, device and type of ``like``."""
+    if isinstance(like, np.ndarray):
+        return np.array(values, dtype=like.dtype, order="C")
+    return placed(values, like).to(like.dtype, copy=True).contiguous()
+
+
+def as_type(values: Array, like: Array) -> Array:
+    """Return values in the type of ``like``, where ``like`` is; not copied where they are that already."""
+    if isinstance(like, np.ndarray):
+        return np.ascontiguousarray(values, dtype=like.dtype)
+    return placed(values, like).to(like.dtype).contiguous()
+
+
+def wide(values: Array) -> Array:
+    """Return values as float64."""
+    return values.astype(np.float64) if isinstance(values, np.ndarray) else values.double()
+
+
 def on_host(values: Array) -> Any:
     """Return an array of either library as one of NumPy."""
-    return values.cpu().numpy() if hasattr(values, "cpu") else values
+    return values if isinstance(values, np.ndarray) else values.cpu().numpy()
+
+
+def transposed(columns: Array) -> Array:
+    """Return the columns of an array as rows that lie together in memory."""
+    return np.ascontiguousarray(columns.T) if isinstance(columns, np.ndarray) else columns.T.contiguous()
+
+
+def slices(n: int, size: int, like: Array) -> list[slice]:
+    """Cut n rows into slices for threads to share; a GPU takes all at once."""
+    size = size if isinstance(like, np.ndarray) else max(n, 1)
+    return [slice(i, i + size) for i in range(0, n, size)]
+
+
+def row_products(A: Array, B: Array, *, in_float64: bool = False) -> Array:
+    """Inner products of the rows of two arrays, (r, 1)."""
+    if isinstance(A, np.ndarray):
+        return np.einsum("rm,rm->r", A, B, dtype=np.float64 if in_float64 else None)[:, None]
+    product = A * B
+    return product.sum(1, keepdim=True, dtype=sys.modules["torch"].float64 if in_float64 else None)
+
+
+def inner_products(D: Array, B: Array, executor: Executor) -> tuple[Array, float]:
+    """Return ``D'D`` (M, M) and ``<D, B>`` of tall matrices (C, M), over slices of rows in their order."""
+    if not isinstance(D, np.ndarray):
+        return D.T @ D, inner(B, D)
+    n = -(-len(D) // _TALL)
+    parts = zip(np.array_split(D, n), np.array_split(B, n), strict=True)
+    products = list(
+        executor.map(lambda part: (part[0].T @ part[0], float(np.einsum("cm,cm->", *part, dtype=np.float64))), parts)
+    )
+    return np.asarray(sum(DD for DD, _ in products)), sum(cross for _, cross in products)
+
+
+def gram(rows: Array, executor: Executor) -> Array:
+    """Return ``rows' rows``, (M, M), in float64 from slices in their order; of tensors, in their type."""
+    if not isinstance(rows, np.ndarray):
+        return rows.T @ rows
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    for product in executor.map(lambda part: rows[part].T @ rows[part], slices(len(rows), _TALL, rows)):
+        total += product
+    return total
+
+
+def wide_gram(rows: Array, executor: Executor) -> Array:
+    """Return ``rows' rows``, (M, M), float64, from slices in their order; products of tensors are float64, too."""
+    if isinstance(rows, np.ndarray):
+        return gram(rows, executor)
+    total = 0
+    for part in rows.split(_TALL_DEVICE):
+        total = total + part.double().T @ part.double()
+    return total
 
 
 def inner(a: Array, b: Array) -> float:
@@ -139,17 +174,6 @@ def _levels(forest: Forest, dtype: Any, device: Any) -> list[tuple[Any, Any, Any
     return levels
 
 
-@lru_cache(maxsize=32)
-def _equal_groups(forest: Forest, dtype: Any, device: Any) -> list[Any]:  # noqa: ARG001 one key for both tables
-    """Members of the groups of equal depth and size, shape (nodes, size) each, the deepest first."""
-    nodes = np.arange(len(forest))
-    kinds = sorted({(int(d), int(n)) for d, n in zip(forest.depth, forest.end - nodes, strict=True)}, reverse=True)
-    chosen = (nodes[(forest.depth == depth) & (forest.end - nodes == size)] for depth, size in kinds)
-    return [
-        _put(first[:, None] + np.arange(size), None, device) for first, (_, size) in zip(chosen, kinds, strict=True)
-    ]
-
-
 def _kind(A: Array) -> tuple[Any, Any]:
     """What tables for A have to match: its type, and its device if it is a tensor."""
     return A.dtype, None if isinstance(A, np.ndarray) else A.device
@@ -161,10 +185,6 @@ def _put(values: Any, dtype: Any, device: Any) -> Array:
     return sys.modules["torch"].as_tensor(np.asarray(values), dtype=dtype, device=device)
 
 
-def _as_like(values: Any, like: Array) -> Array:
-    return values.astype(like.dtype) if isinstance(like, np.ndarray) else values.to(like.dtype)
-
-
 def _per_node(values: PerNode, like: Array) -> Array:
     """One number per node, (M,), or per row and node, (V, M), of the type and on the device of ``like``, (V, M)."""
     xp = namespace(like)
@@ -173,11 +193,3 @@ def _per_node(values: PerNode, like: Array) -> Array:
     if xp is np:
         return np.broadcast_to(np.asarray(values, dtype=dtype), shape)
     return xp.as_tensor(values, dtype=dtype, device=device).expand(shape)
-
-
-def _falling(A: Array) -> Array:
-    return np.flip(np.sort(A, -1), -1) if isinstance(A, np.ndarray) else A.sort(-1, descending=True).values
-
-
-def _wide(A: Array) -> Array:
-    return A.astype(np.float64) if isinstance(A, np.ndarray) else A.double()

@@ -119,61 +119,6 @@ def forest_norms(A: Array, parent: Index, weights: Array, out: Array) -> None:
 
 
 @kernel
-def forest_max_prox(A: Array, end: Index, thresholds: Array, out: Array) -> None:
-    """Write the prox of the l-infinity forest penalty of every row of A, shape (b, M), into ``out``."""
-    n_rows, M = A.shape
-    for v in range(n_rows):
-        a = out[v]
-        for i in range(M - 1, -1, -1):
-            if end[i] == i + 1:
-                a[i] = A[v, i] - max(min(A[v, i], thresholds[i]), -thresholds[i])
-            else:
-                a[i] = A[v, i]
-                _cut_largest(a[i : end[i]], thresholds[i])
-
-
-@kernel
-def _cut_largest(block: Array, threshold: float) -> None:
-    """Clip a block in place at the level where ``threshold`` is cut off in all, found as in Michelot (1986)."""
-    total = 0.0
-    for x in block:
-        total += abs(x)
-    if total <= threshold:
-        block[:] = 0
-        return
-    count = len(block)  # values above the level, were it this one
-    level = (total - threshold) / count
-    while True:
-        total, above = 0.0, 0
-        for x in block:
-            if abs(x) > level:
-                total += abs(x)
-                above += 1
-        if above == 0 or above >= count:
-            break
-        count, level = above, (total - threshold) / above
-    bound = block.dtype.type(level)
-    for k in range(len(block)):
-        if abs(block[k]) > bound:
-            block[k] = bound if block[k] > 0 else -bound
-
-
-@kernel
-def forest_max_norms(A: Array, parent: Index, weights: Array, out: Array) -> None:
-    """Write the weighted sum of the largest magnitudes of all groups of every row into ``out``, shape (b,)."""
-    n_rows, M = A.shape
-    largest = np.empty(M, dtype=np.float64)
-    for v in range(n_rows):
-        for i in range(M):
-            largest[i] = abs(A[v, i])
-        out[v] = 0.0
-        for i in range(M - 1, -1, -1):
-            out[v] += weights[i] * largest[i]
-            if parent[i] >= 0:
-                largest[parent[i]] = max(largest[parent[i]], largest[i])
-
-
-@kernel
 def times_dictionary(data: Array, indices: Index, indptr: Index, rows: Index, D: Array, out: Array) -> None:
     """Write ``X[rows] @ D`` for a CSR matrix X into ``out``, shape (b, M)."""
     for r in range(len(rows)):

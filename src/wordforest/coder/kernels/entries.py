@@ -15,13 +15,19 @@ from wordforest.runtime.compile import kernel, part_of_kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]
-Scalar = Any  # float32
+Scalar = Any  # of the type of the codes
 
 LANES = 16
 
-# One stored pair. A visit's residual is ``value - keep * d.a``. ``mass`` is how much a visit counts (1 if entries are
-# drawn by their mass: then it is the coin of the alias method, and ``alias`` the entry that a lost toss leads to).
-ENTRY = np.dtype([("word", "i4"), ("context", "i4"), ("value", "f4"), ("keep", "f4"), ("mass", "f4"), ("alias", "i4")])
+
+def entry_type(kind: Any) -> np.dtype[Any]:
+    """Return the type of one stored pair, with floats of a kind; 24 bytes in float32.
+
+    A visit's residual is ``value - keep * d.a``. ``mass`` is how much a visit counts (1 if entries are drawn by their
+    mass: then it is the coin of the alias method, and ``alias`` the entry that a lost toss leads to).
+    """
+    floats = [(name, np.dtype(kind)) for name in ("value", "keep", "mass")]
+    return np.dtype([("word", "i4"), ("context", "i4"), *floats, ("alias", "i4")])
 
 
 class Side(NamedTuple):
@@ -30,7 +36,6 @@ class Side(NamedTuple):
     vectors: Any  # (n, M), A or D
     rates: Any  # (n, 2): step size of the row, and its lam or tau
     pull: Any  # (n, M), half the gradient of the unstored pairs for a visit of mass 1; (0, M) if they do not count
-    squares: Any  # (n,), sums of squared gradients; (0,) if steps do not depend on them
 
 
 class Tree(NamedTuple):
@@ -50,16 +55,15 @@ class Tree(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """``by_mass``: scale visits by their mass; ``lazy``: visits per prox, in a block; ``limit``: of a sane residual."""
+    """``by_mass``: scale visits by their mass; ``limit``: of a sane residual."""
 
     by_mass: bool
-    lazy: int
     limit: float
 
 
 @kernel
 def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree, rule: Rule) -> bool:
-    """Visit the entries of a block in the order given; change D, A and the sums of squares. False: out of bounds.
+    """Visit the entries of a block in the order given; change D and A. False: out of bounds.
 
     For an entry (v, c) with mass m, steps s_v and s_c:
 
@@ -70,15 +74,12 @@ def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree,
     The new d_c is a combination of d_c, a_v and pull_c, so its product with a_v is known before it is computed, and
     both rows move in one loop.
     """
-    A, word_rates, word_pull, word_squares = words  # out of the loop: taking an array from a tuple counts references
-    D, context_rates, context_pull, context_squares = contexts
-    by_mass, lazy, limit = rule
-    one = np.float32(1)
+    A, word_rates, word_pull = words  # out of the loop: taking an array from a tuple counts references
+    D, context_rates, context_pull = contexts
+    by_mass, limit = rule
+    one, two, half = A.dtype.type(1), A.dtype.type(2), A.dtype.type(0.5)
     _, leaf, weights, first, parent, levels = tree
     energy, factor = np.empty(len(weights), dtype=A.dtype), np.empty(len(weights), dtype=A.dtype)
-    first_word, end = _span(entries) if lazy > 1 and len(entries) else (0, 0)
-    pending = np.zeros(end - first_word, dtype=A.dtype)  # thresholds that wait for a prox, of the words of the block
-    counts = np.zeros(end - first_word, dtype=np.int32)
     for k in order:
         entry = entries[k]
         v, c = entry.word, entry.context
@@ -87,56 +88,43 @@ def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree,
         error = entry.value - entry.keep * da
         if not abs(error) <= limit:  # true for NaN, too
             return False
-        step = _step(context_rates, context_squares, c, mass * error, aa) * mass
+        step = two * context_rates[c, 0] * mass
         keep, gain = one - step * context_rates[c, 1], step * error
         new = keep * da + gain * aa
         if len(context_pull):
             new -= step * _products(context_pull, c, A, v)[0]
         error = entry.value - entry.keep * new
-        dd = _moved_square(D, c, A, v, keep, gain, context_pull, step) if len(word_squares) else one
-        pace = _step(word_rates, word_squares, v, mass * error, dd) * mass
+        pace = two * word_rates[v, 0] * mass
         if len(word_pull):
             _move_pulled(D, c, A, v, (keep, gain, pace * error), context_pull, word_pull, step, pace)
         else:
             _move(D, c, A, v, keep, gain, pace * error)
-        threshold = np.float32(0.5) * pace * word_rates[v, 1]
-        if lazy > 1:
-            u = v - first_word
-            pending[u] += threshold
-            counts[u] += 1
-            if counts[u] < lazy:
-                continue
-            threshold, pending[u], counts[u] = pending[u], 0, 0
+        threshold = half * pace * word_rates[v, 1]
         prox_row(A, v, threshold, leaf, weights, first, parent, levels, energy, factor)
-    for u in range(len(pending)):
-        if counts[u] > 0:
-            prox_row(A, first_word + u, pending[u], leaf, weights, first, parent, levels, energy, factor)
     return True
 
 
 @part_of_kernel
-def _span(entries: Array) -> tuple[int, int]:
-    """Return the first word of a block and the one behind its last."""
-    low, high = entries[0].word, entries[0].word
-    for k in range(len(entries)):
-        low, high = min(low, entries[k].word), max(high, entries[k].word)
-    return low, high + 1
-
-
-@part_of_kernel
 def prox_row(
-    A: Array, v: int, threshold: Scalar,
-    leaf: Array, weights: Array, first: Index, parent: Index, levels: Index,
-    energy: Array, factor: Array,
-) -> None:  # fmt: skip
+    A: Array,
+    v: int,
+    threshold: Scalar,
+    leaf: Array,
+    weights: Array,
+    first: Index,
+    parent: Index,
+    levels: Index,
+    energy: Array,
+    factor: Array,
+) -> None:
     """Put the prox of ``threshold * Omega`` of row v of A, (V, width), in its place; linear in M.
 
     Going up, the squared norm of a node's group is known from its children's, shrunk; going down, a node's factor is
     its own times its parent's. ``energy`` and ``factor`` (I,) are room for these; before them come the parts of a
     ``Tree``, not the tree itself: taking an array from a tuple counts references.
     """
-    zero, one = np.float32(0), np.float32(1)
-    threshold = max(threshold, np.float32(1e-30))  # changes no code, and lets a penalty of 0 keep codes non-negative
+    zero, one, tiny = A.dtype.type(0), A.dtype.type(1), A.dtype.type(1e-36)
+    threshold = max(threshold, A.dtype.type(1e-30))  # changes no code, and lets a penalty of 0 keep codes non-negative
     for i in range(A.shape[1]):
         A[v, i] -= min(max(A[v, i], threshold * leaf[1, i]), threshold * leaf[0, i])
     for n in range(len(weights)):
@@ -146,7 +134,7 @@ def prox_row(
         for n in range(levels[level], levels[level + 1]):
             energy[n] += _square(A, v, first[n], first[n + 1])
         for n in range(levels[level], levels[level + 1]):
-            left = max(one - threshold * weights[n] / np.sqrt(energy[n] + np.float32(1e-36)), zero)
+            left = max(one - threshold * weights[n] / np.sqrt(energy[n] + tiny), zero)
             factor[n] = left
             energy[n] *= left * left
         if level > 0:
@@ -162,7 +150,7 @@ def prox_row(
 
 @part_of_kernel
 def _square(A: Array, v: int, start: int, end: int) -> Scalar:
-    total = np.float32(0)
+    total = A.dtype.type(0)
     for i in range(start, end):
         total += A[v, i] * A[v, i]
     return total
@@ -184,40 +172,13 @@ def weighted_squares(part: tuple[Index, Index, Array, Array], zeros: float, A: A
 
 
 @part_of_kernel
-def _step(rates: Array, squares: Array, row: int, error: Scalar, other: Scalar) -> Scalar:
-    """Return twice the step of a row; if sums of squares are kept, the root of its sum divides it.
-
-    ``other`` is the squared norm of the row that the gradient points along.
-    """
-    step = np.float32(2) * rates[row, 0]
-    if len(squares):
-        squares[row] += np.float32(4) * error * error * other
-        step /= np.sqrt(squares[row])
-    return step
-
-
-@part_of_kernel
 def _products(D: Array, c: int, A: Array, v: int) -> tuple[Scalar, Scalar]:
     """Return d.a and a.a."""
-    da, aa = np.float32(0), np.float32(0)
+    da, aa = A.dtype.type(0), A.dtype.type(0)
     for i in range(A.shape[1]):
         da += D[c, i] * A[v, i]
         aa += A[v, i] * A[v, i]
     return da, aa
-
-
-@part_of_kernel
-def _moved_square(
-    D: Array, c: int, A: Array, v: int, keep: Scalar, gain: Scalar, pull: Array, step: Scalar
-) -> Scalar:  # fmt: skip
-    """Return the squared norm of the new d."""
-    total = np.float32(0)
-    for i in range(A.shape[1]):
-        d = keep * D[c, i] + gain * A[v, i]
-        if len(pull):
-            d -= step * pull[c, i]
-        total += d * d
-    return total
 
 
 @part_of_kernel
@@ -231,9 +192,16 @@ def _move(D: Array, c: int, A: Array, v: int, keep: Scalar, gain: Scalar, pace: 
 
 @part_of_kernel
 def _move_pulled(
-    D: Array, c: int, A: Array, v: int, rates: tuple[Scalar, Scalar, Scalar], context_pull: Array, word_pull: Array,
-    of_context: Scalar, of_word: Scalar,
-) -> None:  # fmt: skip
+    D: Array,
+    c: int,
+    A: Array,
+    v: int,
+    rates: tuple[Scalar, Scalar, Scalar],
+    context_pull: Array,
+    word_pull: Array,
+    of_context: Scalar,
+    of_word: Scalar,
+) -> None:
     """The same, less the pulls of the unstored pairs."""
     keep, gain, pace = rates
     for i in range(A.shape[1]):

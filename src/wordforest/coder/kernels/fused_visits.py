@@ -1,4 +1,4 @@
-"""The visits of the entry learner on a card, in Triton: a program for each block of a round, which goes through its
+"""The visits of the entry learner on a GPU, in Triton: a program for each block of a round, which goes through its
 visits one after the other. No program sees another's words or contexts, so the same input gives the same bits.
 """
 
@@ -23,11 +23,31 @@ _TILE = 4096  # numbers of rows of D that it holds at a time
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _visit_blocks(  # type: ignore[no-untyped-def]
-    words, contexts, values, keeps, masses, starts, A, D, word_rates, context_rates, word_pull, context_pull,
-    word_squares, context_squares, weights, inner, sane, M, limit,
-    TREES: tl.constexpr, NODES: tl.constexpr, N: tl.constexpr, INNER: tl.constexpr, BY_MASS: tl.constexpr,
-    PULLED: tl.constexpr, SQUARES: tl.constexpr, NONNEGATIVE: tl.constexpr,
-):  # fmt: skip
+    words,
+    contexts,
+    values,
+    keeps,
+    masses,
+    starts,
+    A,
+    D,
+    word_rates,
+    context_rates,
+    word_pull,
+    context_pull,
+    weights,
+    inner,
+    sane,
+    M,
+    limit,
+    TREES: tl.constexpr,
+    NODES: tl.constexpr,
+    N: tl.constexpr,
+    INNER: tl.constexpr,
+    BY_MASS: tl.constexpr,
+    PULLED: tl.constexpr,
+    NONNEGATIVE: tl.constexpr,
+):
     """Visit the entries of one block. A code lies as trees x nodes, (TREES, NODES), both padded; a tree has N nodes."""
     b = tl.program_id(0)
     tree, node = tl.arange(0, TREES), tl.arange(0, NODES)
@@ -46,14 +66,9 @@ def _visit_blocks(  # type: ignore[no-untyped-def]
         of_d, of_a = D + c * M + place, A + v * M + place
         d = tl.load(of_d, mask=inside, other=0.0)
         a = tl.load(of_a, mask=inside, other=0.0)
-        da, aa = tl.sum(tl.sum(d * a, axis=1), axis=0), tl.sum(tl.sum(a * a, axis=1), axis=0)
-        error = value - keep * da
+        error = value - keep * tl.sum(tl.sum(d * a, axis=1), axis=0)
         ok = tl.abs(error) <= limit  # false for NaN, too
         step = 2.0 * tl.load(context_rates + 2 * c)
-        if SQUARES:
-            total = tl.load(context_squares + c) + 4.0 * mass * error * mass * error * aa
-            tl.store(context_squares + c, total)
-            step = step / tl.sqrt(total)
         step = step * mass
         d = (1.0 - step * tl.load(context_rates + 2 * c + 1)) * d + step * error * a
         if PULLED:
@@ -61,11 +76,6 @@ def _visit_blocks(  # type: ignore[no-untyped-def]
         tl.store(of_d, d, mask=inside)
         error = value - keep * tl.sum(tl.sum(d * a, axis=1), axis=0)
         pace = 2.0 * tl.load(word_rates + 2 * v)
-        if SQUARES:
-            dd = tl.sum(tl.sum(d * d, axis=1), axis=0)
-            total = tl.load(word_squares + v) + 4.0 * mass * error * mass * error * dd
-            tl.store(word_squares + v, total)
-            pace = pace / tl.sqrt(total)
         pace = pace * mass
         a += pace * error * d
         if PULLED:
@@ -92,9 +102,20 @@ def _visit_blocks(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _sum_pairs(  # type: ignore[no-untyped-def]
-    words, contexts, values, weights, A, D, out, n, zeros, M,
-    SEGMENT: tl.constexpr, PAIRS: tl.constexpr, WIDTH: tl.constexpr,
-):  # fmt: skip
+    words,
+    contexts,
+    values,
+    weights,
+    A,
+    D,
+    out,
+    n,
+    zeros,
+    M,
+    SEGMENT: tl.constexpr,
+    PAIRS: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
     """out[s] = sum over the pairs of segment s of w (x - d.a)^2 - W (d.a)^2, float64."""
     s = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, WIDTH)
@@ -127,13 +148,33 @@ def visit_blocks(visits: Visits, words: Side, contexts: Side, shape: Shape, rule
     weights = torch.as_tensor(np.asarray(shape.weights, dtype=np.float32), device=A.device)
     with _on(A):
         _visit_blocks[(blocks,)](
-            visits.words, visits.contexts, visits.values, visits.keeps, masses, visits.starts, A, D,
-            words.rates, contexts.rates, words.pull, contexts.pull, words.squares, contexts.squares, weights,
-            torch.as_tensor(inner, device=A.device), sane, A.shape[1], rule.limit,
-            TREES=trees, NODES=nodes, N=n, INNER=len(inner), BY_MASS=visits.masses is not None,
-            PULLED=len(words.pull) > 0, SQUARES=len(words.squares) > 0, NONNEGATIVE=shape.nonnegative,
-            num_warps=1 if trees * nodes <= 256 else 2 if trees * nodes <= 512 else 4, num_stages=1,
-        )  # fmt: skip
+            visits.words,
+            visits.contexts,
+            visits.values,
+            visits.keeps,
+            masses,
+            visits.starts,
+            A,
+            D,
+            words.rates,
+            contexts.rates,
+            words.pull,
+            contexts.pull,
+            weights,
+            torch.as_tensor(inner, device=A.device),
+            sane,
+            A.shape[1],
+            rule.limit,
+            TREES=trees,
+            NODES=nodes,
+            N=n,
+            INNER=len(inner),
+            BY_MASS=visits.masses is not None,
+            PULLED=len(words.pull) > 0,
+            NONNEGATIVE=shape.nonnegative,
+            num_warps=1 if trees * nodes <= 256 else 2 if trees * nodes <= 512 else 4,
+            num_stages=1,
+        )
     return sane.bool().all()
 
 
@@ -146,9 +187,18 @@ def weighted_squares(pairs: tuple[Tensor, Tensor, Tensor, Tensor], zeros: float,
     if segments:
         with _on(A):
             _sum_pairs[(segments,)](
-                *pairs, A, D, out, n, out.new_tensor([zeros]), A.shape[1],
-                SEGMENT=_SEGMENT, PAIRS=max(1, min(64, _TILE // width)), WIDTH=width, num_warps=4,
-            )  # fmt: skip
+                *pairs,
+                A,
+                D,
+                out,
+                n,
+                out.new_tensor([zeros]),
+                A.shape[1],
+                SEGMENT=_SEGMENT,
+                PAIRS=max(1, min(64, _TILE // width)),
+                WIDTH=width,
+                num_warps=4,
+            )
     return float(out.sum())
 
 

@@ -1,8 +1,7 @@
-"""The definitions, written to be read. Every faster writing is tested against these."""
+"""The definitions, written to be read. Every faster implementation is tested against these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,31 +19,14 @@ def shrink(block: Array, threshold: float) -> Array:
     return block * (1 - threshold / size) if size > threshold else np.zeros_like(block)
 
 
-def cut_largest(block: Array, threshold: float) -> Array:
-    """Prox of ``threshold * max |block|``: magnitudes are cut to the level where ``threshold`` is cut off in all."""
-    falling = np.sort(abs(block))[::-1]
-    levels = (np.cumsum(falling) - threshold) / np.arange(1, len(block) + 1)  # if only the k largest are cut
-    level = max(0.0, levels.max())
-    return np.asarray(np.clip(block, -level, level))
-
-
 def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
     """Prox of ``sum_i thresholds_i |a_group(i)|_2`` for every row of A, shape (V, M)."""
-    return _leaves_first(shrink, A, forest, thresholds)
-
-
-def forest_max_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
-    """Prox of ``sum_i thresholds_i max |a_group(i)|`` for every row of A, shape (V, M)."""
-    return _leaves_first(cut_largest, A, forest, thresholds)
-
-
-def _leaves_first(node_prox: Callable[[Array, float], Array], A: Array, forest: Forest, thresholds: PerNode) -> Array:
     t = np.broadcast_to(thresholds, len(forest))
     B = A.copy()
     for a in B:
         for i in reversed(range(len(forest))):  # leaves before roots, else this is not the prox
             group = slice(i, forest.end[i])
-            a[group] = node_prox(a[group], t[i])
+            a[group] = shrink(a[group], t[i])
     return B
 
 
@@ -52,12 +34,6 @@ def forest_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
     """``sum_i w_i |a_v,group(i)|_2`` of every row, shape (V,), float64."""
     wide, w = A.astype(np.float64), np.broadcast_to(weights, len(forest))
     return np.asarray(sum(w[i] * np.linalg.norm(wide[:, i:end], axis=1) for i, end in enumerate(forest.end)))
-
-
-def forest_max_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
-    """``sum_i w_i max |a_v,group(i)|`` of every row, shape (V,), float64."""
-    wide, w = A.astype(np.float64), np.broadcast_to(weights, len(forest))
-    return np.asarray(sum(w[i] * abs(wide[:, i:end]).max(1) for i, end in enumerate(forest.end)))
 
 
 def times_dictionary(X: Any, rows: Array, D: Array) -> Array:

@@ -1,7 +1,7 @@
 """The visits of the entry learner on PyTorch tensors: every block of a round takes one at a time, all blocks at once.
 
 Blocks of a round share neither words nor contexts, so the visits that come next in each of them are a batch without
-conflicts, and what comes out is what ``kernels/entries.py`` makes of the same visits, block after block. On a card the
+conflicts, and what comes out is what ``kernels/entries.py`` makes of the same visits, block after block. On a GPU the
 loop over a block's visits is one kernel (``fused_visits.py``); here it is written in whole-array operations.
 """
 
@@ -20,7 +20,7 @@ from wordforest.runtime.gpu import has_triton
 
 Tensor = Any
 
-_WIDEST = 2048  # numbers of a code, padded, that one program of the card holds
+_WIDEST = 2048  # numbers of a code, padded, that one program of the GPU holds
 _PAIRS = 1 << 18  # pairs whose products are taken at a time
 
 
@@ -59,11 +59,12 @@ class Shape:
 
 
 def visit_blocks(visits: Visits, words: Side, contexts: Side, shape: Shape, rule: Rule) -> Tensor:
-    """Make the visits of a round; change D, A and the sums of squares. Returns whether all was within bounds, ().
+    """Make the visits of a round; change D and A. Returns whether all was within bounds, ().
 
     A visit is that of ``kernels/entries.py``.
     """
-    if words.vectors.is_cuda and has_triton() and fits(shape):
+    single = words.vectors.element_size() == 4
+    if words.vectors.is_cuda and single and has_triton() and fits(shape):
         from wordforest.coder.kernels import fused_visits
 
         return fused_visits.visit_blocks(visits, words, contexts, shape, rule)
@@ -78,7 +79,7 @@ def visit_blocks(visits: Visits, words: Side, contexts: Side, shape: Shape, rule
 
 
 def fits(shape: Shape) -> bool:
-    """Say whether the card's own kernel knows forests of this shape."""
+    """Say whether the GPU's own kernel knows forests of this shape."""
     if shape.tree is None:
         return False
     n = shape.tree[0]
@@ -98,12 +99,12 @@ def _visit(visits: Visits, chosen: Tensor, words: Side, contexts: Side, shape: S
     mass = d.new_ones(len(v)) if visits.masses is None else visits.masses[chosen]
     error = value - keep * (d * a).sum(1)
     sane = (error.abs() <= rule.limit).all()
-    step = _step(contexts, c, mass * error, (a * a).sum(1)) * mass
+    step = 2 * contexts.rates[c, 0] * mass
     new = (1 - step * contexts.rates[c, 1])[:, None] * d + (step * error)[:, None] * a
     if len(contexts.pull):
         new -= step[:, None] * contexts.pull[c]
     error = value - keep * (new * a).sum(1)
-    pace = _step(words, v, mass * error, (new * new).sum(1)) * mass
+    pace = 2 * words.rates[v, 0] * mass
     moved = a + (pace * error)[:, None] * new
     if len(words.pull):
         moved -= pace[:, None] * words.pull[v]
@@ -112,15 +113,6 @@ def _visit(visits: Visits, chosen: Tensor, words: Side, contexts: Side, shape: S
     thresholds = (pace * words.rates[v, 1] / 2)[:, None] * moved.new_tensor(shape.weights)  # (b, M)
     words.vectors[v] = forest_prox(moved, shape.forest, thresholds)
     return sane
-
-
-def _step(side: Side, rows: Tensor, errors: Tensor, others: Tensor) -> Tensor:
-    """Return twice the steps of rows, (b,), see ``kernels/entries.py``."""
-    steps = 2 * side.rates[rows, 0]
-    if len(side.squares):
-        side.squares[rows] += 4 * errors * errors * others
-        steps = steps / side.squares[rows].sqrt()
-    return steps
 
 
 def weighted_squares(pairs: tuple[Tensor, Tensor, Tensor, Tensor], zeros: float, A: Tensor, D: Tensor) -> float:

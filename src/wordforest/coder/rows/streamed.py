@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.kernels.device import DeviceCSR, DeviceRows, OnDevice, add_product, rows_times
+from wordforest.coder.rows.base import DEVICE_VALUES, Rows
+from wordforest.coder.rows.device import DeviceCSR, DeviceRows, add_product, numbers, rows_times
 from wordforest.errors import InputError
 from wordforest.runtime.gpu import free_unused, out_of_memory
 from wordforest.runtime.threads import Threads
@@ -26,11 +27,10 @@ Index = NDArray[np.int64]
 
 _SMALLEST = 1 << 16  # bytes of room below which blocks do not shrink
 _SORTING = 40  # bytes an entry that turning a block into columns takes beside it
-_BLOCK_VALUES = 1 << 27  # numbers in a block of codes, see online.py; a dozen arrays of them, some in float64
-_BLOCK_BYTES = 96
+_BLOCK_BYTES = 96  # for a number of a block of codes: a dozen arrays of them, some in float64
 
 
-def place_rows(X: Any, device: str, n_components: int, *, room: int | None = None) -> OnDevice:
+def resident_or_streamed(X: Any, device: str, n_components: int, *, room: int | None = None) -> Rows:
     """Return a SciPy CSR matrix X (V, C) for learning on a device: there if it fits, else streamed.
 
     ``room`` is what X may take there, in bytes; if left out, what is free beside the rest of learning.
@@ -59,7 +59,7 @@ def _free(device: str, X: Any, M: int) -> int:
         return int(np.iinfo(np.int64).max)
     V, C = X.shape
     free = int(torch.cuda.mem_get_info()[0])
-    taken = int(X.dtype.itemsize) * (6 * C + 2 * V) * M + _BLOCK_BYTES * min(V * M, _BLOCK_VALUES)
+    taken = int(X.dtype.itemsize) * (6 * C + 2 * V) * M + _BLOCK_BYTES * min(V * M, DEVICE_VALUES)
     return max(free - int(taken), free // 4)
 
 
@@ -83,29 +83,20 @@ class _Slot:
     used: Any = None
 
 
-class StreamedRows(OnDevice):
+class StreamedRows(Rows):
     """X (V, C) in the processor's memory by rows alone; at most ``room`` bytes of the device hold blocks of it."""
 
     def __init__(self, X: Any, device: str, room: int) -> None:
         import torch
 
         self.X, self.device = X, torch.device(device)
+        self.shape = int(X.shape[0]), int(X.shape[1])
+        self.like = torch.as_tensor(X.data[:0]).to(self.device)
         self.room = max(int(room), _SMALLEST)
         self._indptr = X.indptr.astype(np.int64, copy=False)
         self._threads = Threads()
         self._slots: list[_Slot] = []
         self._stream: Any = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
-        self._dtype = torch.as_tensor(X.data[:0]).dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """V and C."""
-        return int(self.X.shape[0]), int(self.X.shape[1])
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the values."""
-        return self._dtype
 
     @property
     def capacity(self) -> int:
@@ -119,7 +110,7 @@ class StreamedRows(OnDevice):
         chosen = rows.cpu().numpy()
 
         def use(block: DeviceCSR, span: tuple[int, int]) -> None:
-            out[span[0] : span[1]] = rows_times(block, _numbers(span[1] - span[0], rows), D)
+            out[span[0] : span[1]] = rows_times(block, numbers(span[1] - span[0], rows), D)
 
         self._go(lambda first: self._by_rows(chosen, first), use, len(chosen))
         return out
@@ -136,8 +127,7 @@ class StreamedRows(OnDevice):
 
         self._go(lambda first: self._by_contexts(chosen, first, self.shape[1]), use, self.shape[1])
 
-    def squares(self) -> Tensor:
-        """Return ``|x_v|^2`` of every row, shape (V,), float64."""
+    def _squares(self) -> Tensor:
         import torch
 
         from wordforest.coder.objective import row_squares
@@ -149,6 +139,10 @@ class StreamedRows(OnDevice):
         import torch
 
         return torch.as_tensor(self.X[[word]].toarray()[0]).to(self.device)
+
+    def take(self, rows: Any) -> Rows:
+        """Return some rows as Rows of their own, on the device if they fit."""
+        return resident_or_streamed(self.X[rows], self.device.type, 1)
 
     def _go(
         self, pieces: Callable[[int], Iterator[_Piece]], use: Callable[[DeviceCSR, tuple[int, int]], None], n: int
@@ -170,7 +164,7 @@ class StreamedRows(OnDevice):
         """Halve the room, or give up."""
         if self.room <= _SMALLEST:
             raise InputError(
-                f"the card has too little memory for blocks of X of {self.room} bytes beside the dictionary and the "
+                f"the GPU has too little memory for blocks of X of {self.room} bytes beside the dictionary and the "
                 "codes. Use fewer components, or the device cpu."
             ) from error
         self.room //= 2
@@ -251,7 +245,7 @@ class StreamedRows(OnDevice):
     def _new_slot(self, n: int) -> _Slot:
         import torch
 
-        kinds = (torch.int32, self._dtype)
+        kinds = (torch.int32, self.like.dtype)
         here = [torch.empty(n, dtype=kind, pin_memory=self._stream is not None) for kind in kinds]
         there = [torch.empty(n, dtype=kind, device=self.device) for kind in kinds]
         return _Slot((here[0], here[1]), (there[0], there[1]))
@@ -288,9 +282,3 @@ class StreamedRows(OnDevice):
 
         if event is not None:
             torch.cuda.current_stream(self.device).wait_event(event)
-
-
-def _numbers(n: int, like: Tensor) -> Tensor:
-    import torch
-
-    return torch.arange(n, device=like.device)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.encode import as_rows
 from wordforest.errors import InputError
 
 Array = NDArray[Any]
@@ -42,9 +41,10 @@ class Pairs:
     def __len__(self) -> int:
         return int(self.indptr[-1])
 
-    def slices(self) -> list[slice]:
-        """Cut the pairs into parts that depend on their number alone."""
-        return [slice(i, min(i + _PART, len(self))) for i in range(0, len(self), _PART)]
+    def slices(self, first: int = 0, last: int | None = None) -> list[slice]:
+        """Cut pairs from first to last into parts that depend on their number alone."""
+        last = len(self) if last is None else last
+        return [slice(i, min(i + _PART, last)) for i in range(first, last, _PART)]
 
     def part(self, chosen: slice) -> Part:
         """Return a slice of the pairs."""
@@ -73,24 +73,13 @@ class Pairs:
 
 
 def stored_pairs(X: Any, weights: Array | None = None) -> Pairs:
-    """Return the pairs of a sparse matrix; ``weights`` are in the order of ``X.data``, |x| if left out.
-
-    X is copied only if it is no CSR matrix of floats, or stores a position twice or out of order.
-    """
-    if not hasattr(X, "tocsr"):
-        raise InputError(
-            f"X is a {type(X).__name__}, but learning from entries needs a SciPy sparse matrix: it sees stored pairs "
-            "only. Wrap it in scipy.sparse.csr_array, or use learn_online."
-        )
-    X = X.tocsr()
-    if weights is not None and not X.has_canonical_format:
-        raise InputError("X stores pairs twice or out of order, so weights cannot be matched. Call X.sum_duplicates().")
-    X = as_rows(X)
+    """Return the pairs of a CSR matrix; ``weights`` are in the order of ``X.data``, |x| if left out."""
     if weights is not None and np.shape(weights) != X.data.shape:
         raise InputError(
             f"weights have shape {np.shape(weights)}, but X stores {X.nnz} pairs. Give one weight for each."
         )
-    return Pairs(X.data, X.indices, X.indptr, None if weights is None else np.asarray(weights), X.shape)
+    weights = None if weights is None else np.asarray(weights)
+    return Pairs(X.data, X.indices, X.indptr, weights, X.shape, X.dtype)
 
 
 def typical_and_largest(pairs: Pairs) -> tuple[float, float]:

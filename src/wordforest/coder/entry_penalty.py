@@ -1,4 +1,4 @@
-"""A penalty as the visits of the entry learner see it: a walk over the columns of a code."""
+"""A penalty as the visits of the entry learner see it: an order of the columns of a code."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from wordforest.errors import InputError
 
 Array = NDArray[Any]
 
-_LOWEST = np.float32(-3e38)  # times any threshold, below all codes
+_LOWEST = -3e38  # times any threshold, below all codes
 
 
-def tree_of(penalty: Penalty, n_components: int) -> Tree:
-    """Return a penalty as the visits see it."""
+def tree_of(penalty: Penalty, n_components: int, kind: Any) -> Tree:
+    """Return a penalty as the visits see it, in floats of a kind."""
     shape = shape_of(penalty, n_components)
-    return _walk(shape.forest, shape.weights.astype(np.float32), shape.nonnegative)
+    return _in_order(shape.forest, shape.weights.astype(kind), shape.nonnegative)
 
 
 def shape_of(penalty: Penalty, n_components: int) -> Shape:
@@ -47,7 +47,7 @@ def is_nonnegative(penalty: Penalty) -> bool:
     return isinstance(penalty, NonNegativeL1) or (isinstance(penalty, ForestL2) and penalty.nonnegative)
 
 
-def _walk(forest: Forest, weights: Array, nonnegative: bool) -> Tree:
+def _in_order(forest: Forest, weights: Array, nonnegative: bool) -> Tree:
     """Return the forest in the order in which the prox meets it; columns that pad the codes are leaves of weight 0."""
     M = len(forest)
     is_leaf = forest.end == np.arange(1, M + 1)
@@ -60,7 +60,7 @@ def _walk(forest: Forest, weights: Array, nonnegative: bool) -> Tree:
     first = np.searchsorted(owner[columns], np.arange(len(inner) + 1))
     n_levels = int(forest.depth[inner].max()) + 1 if len(inner) else 0
     levels = np.searchsorted(forest.depth[inner], np.arange(n_levels + 1))
-    leaf = np.zeros((2, -(-M // LANES) * LANES), dtype=np.float32)
+    leaf = np.zeros((2, -(-M // LANES) * LANES), dtype=weights.dtype)
     leaf[0, :M] = np.where(is_leaf, weights, 0)[columns]
     leaf[1] = _LOWEST if nonnegative else -leaf[0]
     above = np.where(forest.parent[inner] >= 0, place[forest.parent[inner]], 0)

@@ -1,14 +1,17 @@
-"""Sparse matrices on a device, in PyTorch: what the learner needs of X there. Nothing here imports SciPy or Numba."""
+"""X on a GPU, in PyTorch: sparse by rows and by columns, or a dense tensor."""
 
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from wordforest.coder import kernels
+from wordforest.coder.losses import Loss
+from wordforest.coder.rows.base import Rows
+from wordforest.coder.rows.weighted import Side
 from wordforest.runtime.gpu import free_unused, has_triton, out_of_memory
 
 Tensor = Any
@@ -46,7 +49,7 @@ class DeviceCSR:
         import torch
 
         place = self.indices.new_full((n_columns,), -1)
-        place[columns] = _numbers(len(columns), columns).to(place.dtype)
+        place[columns] = numbers(len(columns), columns).to(place.dtype)
         places = place[self.indices]
         kept = (places >= 0).nonzero()[:, 0]
         return DeviceCSR(torch.searchsorted(kept, self.starts), places[kept], self.values[kept])
@@ -62,68 +65,50 @@ class DeviceCSR:
 
         columns, order = torch.sort(self.indices, stable=True)
         starts = torch.searchsorted(columns, torch.arange(n_columns + 1, device=columns.device, dtype=columns.dtype))
-        rows = _numbers(len(self.starts) - 1, columns).to(columns.dtype)
+        rows = numbers(len(self.starts) - 1, columns).to(columns.dtype)
         rows = torch.repeat_interleave(rows, self.starts[1:] - self.starts[:-1], output_size=len(columns))
         return DeviceCSR(starts, rows[order], self.values[order])
 
 
-class OnDevice(ABC):
-    """X (V, C) as learning on a device sees it, wherever its entries lie."""
+class DenseDeviceRows(Rows):
+    """A dense PyTorch tensor, on any device."""
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """V and C."""
+    def __init__(self, X: Tensor) -> None:
+        self.X, self.shape, self.like = X, (int(X.shape[0]), int(X.shape[1])), X.new_empty(0)
 
-    @property
-    @abstractmethod
-    def dtype(self) -> Any:
-        """The type of the values."""
-
-    @abstractmethod
     def times(self, rows: Tensor, D: Tensor) -> Tensor:
         """Return ``X[rows] @ D``, shape (b, M)."""
+        return self.X[rows] @ D
 
-    @abstractmethod
     def add_transposed(self, rows: Tensor, A: Tensor, out: Tensor) -> None:
         """Add ``X[rows].T @ A`` to ``out``, shape (C, M)."""
+        out += self.X[rows].T @ A
 
-    @abstractmethod
-    def squares(self) -> Tensor:
-        """Return ``|x_v|^2`` of every row, shape (V,), float64."""
+    def _squares(self) -> Tensor:
+        return (self.X.double() ** 2).sum(1)
 
-    @abstractmethod
     def row(self, word: int) -> Tensor:
-        """Return a row as a dense vector, shape (C,)."""
+        """Return a row, shape (C,)."""
+        return self.X[int(word)]
+
+    def take(self, rows: Any) -> DenseDeviceRows:
+        """Return some rows as Rows of their own."""
+        return DenseDeviceRows(self.X[kernels.placed(rows, self.like)])
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceRows(OnDevice):
+class DeviceRows(Rows):
     """X (V, C) on a device by rows, and by columns as well, so that both products add up in a fixed order."""
 
-    rows: DeviceCSR
-    columns: DeviceCSR
+    def __init__(self, rows: DeviceCSR, columns: DeviceCSR) -> None:
+        self.rows, self.columns = rows, columns
+        self.shape = len(rows.starts) - 1, len(columns.starts) - 1
+        self.like = rows.values.new_empty(0)
 
     @classmethod
     def put(cls, X: Any, device: str) -> DeviceRows:
         """Return a SciPy CSR matrix on a device."""
         rows = _put(X, device)
         return cls(rows, rows.transposed(X.shape[1]) if X.nnz < _SORTABLE else _put(X.tocsc(), device))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """V and C."""
-        return len(self.rows.starts) - 1, len(self.columns.starts) - 1
-
-    @property
-    def nnz(self) -> int:
-        """How many pairs are stored."""
-        return len(self.rows.values)
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the values."""
-        return self.rows.values.dtype
 
     def times(self, rows: Tensor, D: Tensor) -> Tensor:
         """Return ``X[rows] @ D``, shape (b, M)."""
@@ -148,8 +133,7 @@ class DeviceRows(OnDevice):
         self._add(rows, A, out, first, middle)
         self._add(rows, A, out, middle, last)
 
-    def squares(self) -> Tensor:
-        """Return ``|x_v|^2`` of every row, shape (V,), float64."""
+    def _squares(self) -> Tensor:
         import torch
 
         counts = self.rows.starts[1:] - self.rows.starts[:-1]
@@ -162,24 +146,43 @@ class DeviceRows(OnDevice):
         x[self.rows.indices[part].long()] = self.rows.values[part]
         return x
 
+    def take(self, rows: Any) -> DeviceRows:
+        """Return some rows as Rows of their own."""
+        taken = self.rows.take(kernels.placed(rows, self.like))
+        return DeviceRows(taken, taken.transposed(self.shape[1]))
+
+    def sample(self, rows: Any, loss: Loss) -> tuple[DeviceRows, Loss]:
+        """Return some rows as Rows of their own, and the loss over their pairs."""
+        if loss.weights is None:
+            return self.take(rows), loss
+        weights = kernels.as_type(loss.weights, self.like)
+        own = DeviceCSR(self.rows.starts, self.rows.indices, weights).take(kernels.placed(rows, self.like))
+        return self.take(rows), Loss(own.values, loss.zeros)
+
+    def weighted(self, loss: Loss, n_components: int) -> tuple[Side, Side]:  # noqa: ARG002 of a cluster
+        """Return the words' and the contexts' side of a weighted loss."""
+        from wordforest.coder.rows.weighted_device import device_sides
+
+        return device_sides(self, loss)
+
 
 def rows_times(csr: DeviceCSR, rows: Tensor, B: Tensor) -> Tensor:
     """Return chosen rows of a sparse matrix times B, shape (b, M). A row's bits do not depend on the others."""
-    if _fuses(csr.values, B):
+    if fuses(csr.values, B):
         from wordforest.coder.kernels import fused
 
         return fused.rows_times(rows, csr.parts, B)
-    return _product(csr if len(rows) == len(csr.starts) - 1 else csr.take(rows), B)
+    return product(csr if len(rows) == len(csr.starts) - 1 else csr.take(rows), B)
 
 
 def add_product(csr: DeviceCSR, B: Tensor, out: Tensor) -> None:
     """Add a sparse matrix times B to ``out``."""
-    if _fuses(csr.values, B):
+    if fuses(csr.values, B):
         from wordforest.coder.kernels import fused
 
-        fused.rows_times(_numbers(len(out), B), csr.parts, B, out=out)
+        fused.rows_times(numbers(len(out), B), csr.parts, B, out=out)
         return
-    out += _product(csr, B)
+    out += product(csr, B)
 
 
 def _put(X: Any, device: str) -> DeviceCSR:
@@ -190,19 +193,19 @@ def _put(X: Any, device: str) -> DeviceCSR:
     return DeviceCSR(*(torch.as_tensor(part).to(device) for part in parts))
 
 
-def _fuses(values: Tensor, B: Tensor) -> bool:
-    """Whether our own kernel can take these: of one type, on a CUDA card, with Triton at hand."""
+def fuses(values: Tensor, B: Tensor) -> bool:
+    """Whether our own kernel can take these: of one type, on a GPU, with Triton at hand."""
     return bool(values.is_cuda and B.dtype == values.dtype and has_triton())
 
 
-def _numbers(n: int, like: Tensor) -> Tensor:
+def numbers(n: int, like: Tensor) -> Tensor:
     """Return 0 .. n - 1, int64."""
     import torch
 
     return torch.arange(n, device=like.device)
 
 
-def _product(matrix: DeviceCSR, B: Tensor) -> Tensor:
+def product(matrix: DeviceCSR, B: Tensor) -> Tensor:
     """Multiply by the library's CSR product."""
     import torch
 

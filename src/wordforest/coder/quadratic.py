@@ -16,6 +16,10 @@ class Quadratic:
     linear: Array
     times: Callable[[Array], Array]
 
+    def plus_ridge(self, ridge: float) -> Quadratic:
+        """Return this with ``ridge |a|^2`` added."""
+        return Quadratic(self.linear, lambda A: self.times(A) + ridge * A) if ridge else self
+
 
 @dataclass(frozen=True, eq=False)
 class Factor:

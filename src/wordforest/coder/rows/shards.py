@@ -49,7 +49,7 @@ def equal_ranges(cost: NDArray[np.int64], n: int) -> list[Range]:
 
 def row_sizes(X: Any) -> NDArray[np.integer[Any]]:
     """Return the number of entries of every row of X (V, C), CSR or dense, shape (V,)."""
-    return np.diff(X.indptr) if hasattr(X, "indptr") else np.full(X.shape[0], X.shape[1])
+    return np.full(X.shape[0], X.shape[1]) if isinstance(X, np.ndarray) else np.diff(X.indptr)
 
 
 def split_rows(rows: Array, ranges: list[Range]) -> list[slice]:
@@ -63,7 +63,7 @@ def split_rows(rows: Array, ranges: list[Range]) -> list[slice]:
 def context_ranges(X: Any) -> list[Range]:
     """Cut the contexts into ranges with about equally many entries, so that workers share no row of XA."""
     C = X.shape[1]
-    used = np.bincount(X.indices[::SAMPLE], minlength=C) if hasattr(X, "indptr") else np.ones(C)
+    used = np.ones(C) if isinstance(X, np.ndarray) else np.bincount(X.indices[::SAMPLE], minlength=C)
     shares = np.linspace(0, used.sum(), _CONTEXT_RANGES + 1)[1:-1]
     borders = np.unique([0, *np.searchsorted(np.cumsum(used), shares), C]).tolist()
     return list(pairwise(borders))

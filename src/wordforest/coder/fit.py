@@ -1,0 +1,133 @@
+"""From rows to a dictionary and codes: start, lam, learner, and the order of the trees. Every driver calls this.
+
+The command ``train``, its cluster, the baselines sc and nnse, and ``ForestCoder`` differ in where their rows and
+settings come from, and in nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from wordforest.coder import kernels
+from wordforest.coder.entries import EntrySettings, entry_learner
+from wordforest.coder.forest import Forest
+from wordforest.coder.lam import lam_for_training
+from wordforest.coder.learn import Learned, Learner, OnStep, State, Step, learn
+from wordforest.coder.losses import Loss
+from wordforest.coder.online import Online, OnlineSettings
+from wordforest.coder.path import density_of
+from wordforest.coder.penalties import Penalty, with_lam
+from wordforest.coder.rows import Rows
+from wordforest.coder.shape import in_order
+from wordforest.coder.starts import Asked, Begun, RandomStart, Start
+from wordforest.coder.weighted import Weighted, WeightedSettings
+
+Array = Any  # a NumPy array or a PyTorch tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What to learn. ``make_penalty`` takes the forest that the start found; ``settings`` are those of the learner.
+
+    ``loss`` says how much pairs count, ``word_weights`` (V,) how much words do; ``density`` is what ``lam="auto"``
+    aims at. ``device`` and ``allocate`` are for the learner entries, whose entries need not lie where X is.
+    """
+
+    forest: Forest
+    make_penalty: Callable[[Forest], Penalty]
+    learner: Literal["online", "entries"] = "online"
+    auto_lam: bool = False
+    density: float = 0.5
+    start: Start = field(default_factory=RandomStart)
+    nonnegative: bool = False  # of the dictionary
+    loss: Loss = field(default_factory=Loss)
+    word_weights: Array | None = None
+    seed: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)  # epochs, tol, and what else the learner takes
+    device: str = "cpu"
+    allocate: Any = np.empty
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Dictionary D (C, M) and codes A (V, M) of NumPy, their forest and penalty, and how learning went."""
+
+    D: Array
+    A: Array
+    forest: Forest
+    penalty: Penalty
+    learned: Learned
+    notes: list[str]  # what a person should know, beside the learner's notices
+
+
+def fit(
+    rows: Rows,
+    plan: Plan,
+    *,
+    resume: State | None = None,
+    on_step: OnStep | None = None,
+    on_start: Callable[[Step], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Fitted:
+    """Learn a dictionary and codes for the rows of X.
+
+    ``on_start`` hears of the steps of a start that learns, ``say`` what is being done, in words.
+    """
+    begun = Begun(None, plan.forest)
+    random = isinstance(plan.start, RandomStart)
+    if not random and (resume is None or plan.start.shapes):
+        say(f"starting from {plan.start.about}")
+        counted = _counted(rows, plan.word_weights)
+        begun = plan.start(counted, plan.forest, Asked(plan.nonnegative, plan.seed, plan.loss, on_start))
+    penalty = plan.make_penalty(begun.forest)
+    if plan.auto_lam:
+        lam = lam_for_training(
+            rows, penalty, len(begun.forest), plan.density, plan.seed, nonnegative=plan.nonnegative, loss=plan.loss
+        )
+        penalty = with_lam(penalty, lam)
+        say(f"lam = {lam:.4g}, chosen for about {plan.density:.0%} non-zeros")
+    learned = learn(_learner(rows, plan, penalty, begun), resume=resume, on_step=on_step)
+    forest, A, D = begun.forest, kernels.on_host(learned.A), kernels.on_host(learned.D)
+    notes = _notes(plan, penalty, learned)
+    if plan.start.shapes:
+        forest, A, D = in_order(forest, A, D, prune=getattr(plan.start, "grow", False))
+    return Fitted(D, A, forest, penalty, learned, notes)
+
+
+def _counted(rows: Rows, weights: Array | None) -> Rows:
+    """Return the rows that count, for a start to look at."""
+    if weights is None or (weights > 0).all() or not weights.any():
+        return rows
+    return rows.take(np.flatnonzero(weights > 0))
+
+
+def _learner(rows: Rows, plan: Plan, penalty: Penalty, begun: Begun) -> Learner:
+    M, settings = len(begun.forest), {"seed": plan.seed, **plan.settings}
+    if plan.learner == "entries":
+        weights, zeros = plan.loss.weights, plan.loss.zeros
+        return entry_learner(
+            rows, penalty, M, EntrySettings(**settings, zeros=zeros), weights, plan.allocate, plan.device
+        )
+    settings |= {"nonnegative": plan.nonnegative, "revive": not plan.start.shapes}
+    if plan.loss.is_plain:
+        return Online(rows, penalty, M, OnlineSettings(**settings), begun.D, plan.word_weights)
+    start = None if begun.D is None else (begun.D, begun.A)
+    return Weighted(rows, plan.loss, penalty, M, WeightedSettings(**settings), start)
+
+
+def _notes(plan: Plan, penalty: Penalty, learned: Learned) -> list[str]:
+    notes = []
+    if learned.revived:
+        notes.append(
+            f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word."
+        )
+    reached = density_of(learned.A)
+    if plan.auto_lam and not 0.75 < reached / plan.density < 1.25:
+        notes.append(
+            f"warning: {reached:.1%} non-zeros came out. Give --lam by hand, near {penalty.lam:.4g}, to get closer."
+        )
+    return notes

@@ -1,0 +1,258 @@
+"""The one loop: batches, history, stopping rule, dead atoms, states to resume from, the last exact pass.
+
+A learner takes the steps. Every pass goes through the batches of its words; learning ends when a pass gains less than
+a given share of the objective, and a last pass then codes all words exactly where the learner has one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wordforest.coder import kernels
+from wordforest.coder.penalties import Penalty
+from wordforest.coder.rows import Rows
+from wordforest.errors import InputError
+from wordforest.runtime.gpu import memory_told
+from wordforest.runtime.memory import check_room
+from wordforest.runtime.threads import one_blas_thread
+
+Array = Any  # a NumPy array or a PyTorch tensor
+
+_RISE = 1e-5  # share by which float32 sums may let the logged objective rise
+_NOISE = 1e-7  # share of |X|^2 that is rounding where the fit is perfect
+_REVIVALS = 5  # passes that may bring dead atoms back
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where learning stands after a step: objective over all words, share of non-zeros in their codes."""
+
+    epoch: int
+    batch: int  # 0 is the last pass, which codes all words exactly
+    words_seen: int
+    objective: float
+    gain: float  # what the step was worth: by how much it lowered the objective
+    nonzeros: float
+
+    @property
+    def last(self) -> bool:
+        """Whether all words are coded exactly."""
+        return self.batch == 0
+
+
+@dataclass(eq=False)
+class State:
+    """All that learning needs to resume from a step to the same bits: arrays by name, and the history."""
+
+    arrays: dict[str, Array]
+    history: list[Step] = field(default_factory=list)
+
+
+class Moved(NamedTuple):
+    """What a step came to: the objective, its gain, and how many words it saw."""
+
+    objective: float
+    gain: float
+    n_words: int
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Dictionary D (C, M), codes A (V, M), the history, and what a person should know.
+
+    ``gap`` bounds ``(objective - best objective) / |x|^2`` of every word for this dictionary, NaN where no certificate
+    is known; ``revived`` counts atoms that no word used and that started anew; ``notices`` are sentences about what
+    went wrong; ``facts`` are what the learner found beside.
+    """
+
+    D: Array
+    A: Array
+    converged: bool
+    history: list[Step]
+    revived: int
+    notices: list[str]
+    facts: dict[str, float]
+
+    @property
+    def gap(self) -> float:
+        """The worst relative duality gap of the codes."""
+        return self.facts.get("gap", float("nan"))
+
+
+class Learner(ABC):
+    """Takes steps on a dictionary D (C, M) and codes A (V, M) for the rows of X."""
+
+    rows: Rows
+    penalty: Penalty
+    D: Array
+    A: Array
+    epochs: int
+    tol: float
+    nonnegative = False  # atoms without negative values
+    revive = False  # atoms that no word uses start anew; where a start has given them a meaning, better not
+    anneals = False  # steps shrink to nothing in the last pass, and are noisy before it
+    energy = 0.0  # |X|^2, to tell rounding from a rise
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start from the beginning."""
+
+    @abstractmethod
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Start from what an earlier learner saved."""
+
+    @abstractmethod
+    def saved(self) -> dict[str, Array]:
+        """Return what ``load`` needs; good until the next step."""
+
+    @abstractmethod
+    def objective(self) -> float:
+        """Return the objective where the learner stands."""
+
+    @abstractmethod
+    def step(self, epoch: int, batch: Any, before: float) -> Moved:
+        """Take a step; ``before`` is the objective before it."""
+
+    def batches(self, epoch: int) -> list[Any]:  # noqa: ARG002 of learners that draw batches
+        """Return the batches of a pass: one, of all words."""
+        return [None]
+
+    def finish(self) -> Moved | None:
+        """Code all words exactly, if the learner has such a pass."""
+        return None
+
+    def uses(self) -> Array:
+        """Return how many words use each atom, (M,)."""
+        return kernels.uses(self.A)
+
+    def n_nonzeros(self) -> int:
+        """Return how many numbers of A are not zero."""
+        return int(self.uses().sum())
+
+    def losses(self) -> Array:
+        """Return the loss of every word, (V,), for learners that revive atoms."""
+        raise NotImplementedError
+
+    def atoms_moved(self) -> None:  # noqa: B027 not all learners keep what depends on D
+        """Take note of atoms that were set from outside."""
+
+    def facts(self) -> dict[str, float]:
+        """Return what was found beside D and A."""
+        return {}
+
+
+OnStep = Callable[[Step, State], None]
+
+
+def learn(learner: Learner, *, resume: State | None = None, on_step: OnStep | None = None) -> Learned:
+    """Take steps until the stopping rule is met, then code all words exactly.
+
+    ``on_step`` is called after every step with the state, which is good until the next one; ``resume`` goes on from
+    such a state, to the same bits.
+    """
+    history = list(resume.history) if resume else []
+    advice = "Use fewer components, or the device cpu."
+    with one_blas_thread(), memory_told("the dictionary and the codes", advice):
+        learner.load(resume.arrays) if resume else learner.begin()
+        loop = _Loop(learner, history, on_step)
+        loop.run()
+    return Learned(
+        learner.D, learner.A, loop.converged, history, loop.revived, learner.notices + loop.notices, learner.facts()
+    )
+
+
+class _Loop:
+    def __init__(self, learner: Learner, history: list[Step], on_step: OnStep | None) -> None:
+        self.learner, self.history, self.on_step = learner, history, on_step
+        self.converged, self.revived = False, 0
+        self.notices: list[str] = []
+
+    def run(self) -> None:
+        learner, history = self.learner, self.history
+        epoch, done = (history[-1].epoch, history[-1].batch) if history else (1, 0)
+        while True:
+            for number, batch in enumerate(learner.batches(epoch), start=1):
+                if number > done:
+                    self._record(epoch, number, learner.step(epoch, batch, self._before()))
+            done = 0
+            self.converged = self._settled(epoch)
+            revived = self._revive(epoch)
+            if (self.converged and not revived) or epoch >= learner.epochs:
+                break
+            epoch += 1
+        if (last := learner.finish()) is not None:
+            self._record(epoch + 1, 0, last)
+        self._close()
+
+    def _before(self) -> float:
+        """Return the objective before a step."""
+        return self.history[-1].objective if self.history else self.learner.objective()
+
+    def _settled(self, epoch: int) -> bool:
+        """Say whether the steps of a pass gained at most the share ``tol`` of the objective. A rise is no gain."""
+        steps = [step for step in self.history if step.epoch == epoch]
+        least = -_RISE * abs(steps[-1].objective) - _NOISE * self.learner.energy
+        return least <= sum(step.gain for step in steps) <= self.learner.tol * steps[-1].objective
+
+    def _record(self, epoch: int, batch: int, moved: Moved) -> None:
+        learner, history = self.learner, self.history
+        if not np.isfinite(moved.objective):
+            raise InputError(
+                "the objective is not finite: the values of X or its weights are too large. Scale the data, or use "
+                "float64."
+            )
+        before = self._before()
+        rose = moved.objective > before * (1 + _RISE) + _NOISE * learner.energy
+        if rose and not (learner.anneals or self.notices):
+            self.notices.append(f"the objective rose from {before:.8g} to {moved.objective:.8g}. Try float64.")
+        seen = moved.n_words + (history[-1].words_seen if history else 0)
+        nonzeros = learner.n_nonzeros() / (learner.A.shape[0] * learner.A.shape[1])
+        history.append(Step(epoch, batch, seen, moved.objective, moved.gain, nonzeros))
+        if self.on_step:
+            self.on_step(history[-1], State(learner.saved(), history))
+
+    def _revive(self, epoch: int) -> int:
+        """Point atoms that no word uses at what the worst-coded words lack (Mairal et al. 2010); return how many."""
+        learner = self.learner
+        if not learner.revive or epoch > min(_REVIVALS, learner.epochs - 1):
+            return 0
+        dead = np.flatnonzero(kernels.on_host(learner.uses()) == 0)
+        if not len(dead):
+            return 0
+        losses = np.float32(kernels.on_host(learner.losses()))
+        losses, words = np.unique(losses, return_index=True)  # equal rows have, but for rounding, equal losses
+        worst = words[losses > 0][::-1][: len(dead)]
+        dead = dead[: len(worst)]
+        for atom, word in zip(dead, worst, strict=True):
+            lacking = learner.rows.row(int(word)) - learner.D @ learner.A[int(word)]  # (C,)
+            lacking = kernels.namespace(lacking).clip(lacking, 0, None) if learner.nonnegative else lacking
+            size = float(kernels.namespace(lacking).linalg.norm(lacking))
+            if size > 0:
+                learner.D[:, atom] = lacking / size
+        if len(dead):
+            learner.atoms_moved()
+        self.revived += len(dead)
+        return len(dead)
+
+    def _close(self) -> None:
+        """Say what a person should know."""
+        learner = self.learner
+        if not learner.n_nonzeros():
+            lam = learner.penalty.lam
+            self.notices.append(f"all codes are zero: lam = {lam:g} is too large for these data. Lower it.")
+        if not (self.converged or learner.anneals):
+            self.notices.append(f"the objective still falls after {learner.epochs} passes. Allow more epochs.")
+
+
+def check_learning_fits(n_words: int, n_contexts: int, n_components: int) -> None:
+    """Refuse sizes whose codes, dictionary and statistics do not fit into the memory of this machine."""
+    V, C, M = n_words, n_contexts, n_components
+    check_room(f"a dictionary of {M:,} atoms for {V:,} words and {C:,} contexts", 4.0 * M * (V + 3 * C) + 24.0 * M * M)

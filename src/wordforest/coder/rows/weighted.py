@@ -1,0 +1,256 @@
+"""Rows of stored pairs with weights, seen from the words or from the contexts: the quadratic forms of a weighted loss.
+
+With the other side's rows f_c, a row with values x, weights w and W for all pairs that are not stored costs
+
+    a' H a - 2 b'a + sum_c w_c x_c^2,      H = W F'F + sum_c (w_c - W) f_c f_c',      b = sum_c w_c x_c f_c
+
+where sums run over the stored pairs, so unstored ones cost nothing but the one product F'F.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wordforest.coder import kernels
+from wordforest.coder.descent import descend
+from wordforest.coder.kernels.entries import weighted_squares
+from wordforest.coder.losses import Loss
+from wordforest.coder.penalties import Penalty
+from wordforest.coder.quadratic import Factor, Quadratic
+from wordforest.coder.rows.base import BLOCK_VALUES, split_blocks
+from wordforest.coder.rows.pairs import Pairs
+from wordforest.coder.rows.shards import Range, shard_rows
+from wordforest.errors import InputError
+from wordforest.runtime.threads import Executor, Threads
+
+Array = Any  # a NumPy array or a PyTorch tensor
+
+_LANES = 16  # numbers in a vector register: rows are filled up to a multiple
+_GRAM_VALUES = 1 << 21  # numbers in the matrices H of a block: 8 megabytes in float32
+_GRAMS_PAY = 8.0  # H is built if M is at most so many times the products taken with it
+_EASE = 0.9  # of the curvatures that the pass before has found: the other side has moved since
+_HEADROOM = 100.0  # of products of a few squares
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How to improve the rows of a side: penalty, steps, when to stop early, a ridge."""
+
+    penalty: Penalty
+    n_iter: int
+    tol: float = 0.0
+    ridge: float = 0.0
+
+
+class Side(ABC):
+    """The words, or the contexts, of a weighted loss, wherever X is."""
+
+    @abstractmethod
+    def improve(self, values: Array, curvatures: Array, F: Array, descent: Descent) -> None:
+        """Take steps on all rows, ``values`` (n, M), in place, with the curvatures (n,) known so far."""
+
+    @abstractmethod
+    def form(self, F: Array) -> Quadratic:
+        """Return the quadratic form of all rows together."""
+
+    @abstractmethod
+    def stored_losses(self, values: Array, F: Array) -> list[float]:
+        """Return ``sum w (x - p)^2 - W p^2`` over stored pairs, p = a.f, in float64, in pieces that add up in order."""
+
+    @abstractmethod
+    def row_losses(self, values: Array, F: Array) -> Array:
+        """Return the loss of every row, (n,)."""
+
+
+class LocalSide(Side):
+    """A side whose pairs this process has: improved block by block."""
+
+    executor: Executor = Threads(1)
+    zeros: float
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def blocks(self, n_components: int, n_products: int) -> list[Array]:
+        """Deal all rows out to blocks that depend on the data and M alone."""
+
+    @abstractmethod
+    def factor(self, F: Array, products: Array) -> Factor:
+        """Prepare the other side's rows F, with ``products = F'F``, for a half of a pass."""
+
+    @abstractmethod
+    def quadratic(self, rows: Array, factor: Factor, n_products: int) -> Quadratic:
+        """Return the forms of some rows."""
+
+    @abstractmethod
+    def energies(self) -> Array:
+        """Return ``sum_c w_c x_c^2`` of every row, (n,)."""
+
+    def map(self, function: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterator[Any]:
+        """Yield ``function(block)``, in order."""
+        return self.executor.map(function, blocks)
+
+    def factor_of(self, F: Array) -> Factor:
+        """Prepare the other side's rows."""
+        return self.factor(F, kernels.gram(F, self.executor))
+
+    def improve(self, values: Array, curvatures: Array, F: Array, descent: Descent) -> None:
+        """Take steps on all rows in place."""
+        self.improve_with(self.factor_of(F), values, curvatures, descent)
+
+    def improve_with(self, factor: Factor, values: Array, curvatures: Array, descent: Descent) -> None:
+        """Take steps on all rows, the other side being prepared."""
+        n_products = descent.n_iter + 2
+
+        def solve(block: Array) -> None:
+            form = self.quadratic(block, factor, n_products).plus_ridge(descent.ridge)
+            start = values[block], curvatures[block] * _EASE
+            values[block], curvatures[block] = descend(form, descent.penalty, *start, descent.n_iter, descent.tol)
+
+        list(self.map(solve, self.blocks(values.shape[1], n_products)))
+
+    def form(self, F: Array) -> Quadratic:
+        """Return the quadratic form of all rows together."""
+        return self.form_with(self.factor_of(F), F.shape[1])
+
+    def form_with(self, factor: Factor, n_components: int) -> Quadratic:
+        """Return the quadratic form of all rows, the other side being prepared."""
+        blocks = self.blocks(n_components, 1)
+        forms = list(self.map(lambda rows: self.quadratic(rows, factor, 1), blocks))
+        linear = kernels.zeros((len(self), n_components), factor.F)
+        for rows, form in zip(blocks, forms, strict=True):
+            linear[rows] = form.linear
+
+        def times(values: Array) -> Array:
+            out = values * 0
+
+            def multiply(block: tuple[Array, Quadratic]) -> None:
+                out[block[0]] = block[1].times(values[block[0]])
+
+            list(self.map(multiply, zip(blocks, forms, strict=True)))
+            return out
+
+        return Quadratic(linear, times)
+
+    def row_losses(self, values: Array, F: Array) -> Array:
+        """Return the loss of every row, (n,)."""
+        form = self.form(F)
+        return kernels.row_products(values, form.times(values) - 2 * form.linear)[:, 0] + self.energies()
+
+
+class HostSide(LocalSide):
+    """CSR arrays of one side in memory."""
+
+    given_shards: list[Range] | None = None  # of a part on a worker
+
+    def __init__(self, pairs: Pairs, zeros: float, executor: Executor) -> None:
+        self.pairs, self.zeros, self.executor = pairs, zeros, executor
+        assert pairs.weights is not None  # noqa: S101 made so below
+        self._excess = pairs.weights - pairs.data.dtype.type(zeros)  # w - W
+        self._target = pairs.weights * pairs.data  # w x
+
+    def __len__(self) -> int:
+        return len(self.pairs.indptr) - 1
+
+    def shards(self, n_components: int) -> list[Range]:
+        """Return ranges of rows that a worker of a cluster has all of, or nothing."""
+        return shard_rows(np.diff(self.pairs.indptr), n_components) if self.given_shards is None else self.given_shards
+
+    def blocks(self, n_components: int, n_products: int) -> list[Array]:
+        """Deal rows out to blocks that stay in a core's cache."""
+        by_grams = _by_grams(n_components, n_products)
+        size = max(1, _GRAM_VALUES // _padded_width(n_components)) if by_grams else BLOCK_VALUES
+        rows = np.arange(len(self))
+        shards = self.shards(n_components)
+        return [block for shard in shards for block in split_blocks(rows[slice(*shard)], n_components, size)]
+
+    def factor(self, F: Array, products: Array) -> Factor:
+        """Prepare the other side's rows."""
+        return Factor(_padded(F, _padded_width(F.shape[1])), np.asarray(products, dtype=F.dtype))
+
+    def quadratic(self, rows: Array, factor: Factor, n_products: int) -> Quadratic:
+        """Return the forms of some rows, in the way that costs less for so many products."""
+        from wordforest.coder.kernels import compiled, sampled
+
+        starts, indices = self.pairs.indptr, self.pairs.indices
+        M, width = len(factor.products), factor.F.shape[1]
+        linear = np.empty((len(rows), width), dtype=factor.F.dtype)
+        compiled.times_dictionary(self._target, indices, starts, rows, factor.F, linear)
+        common = self.zeros * factor.products
+        stored = (starts, indices, self._excess, rows, factor.F)
+        if not _by_grams(M, n_products):
+
+            def visiting(A: Array) -> Array:
+                wide = _padded(A, width)
+                out = np.empty_like(wide)
+                sampled.sampled_times(*stored, wide, out)
+                return out[:, :M] + A @ common
+
+            return Quadratic(linear[:, :M], visiting)
+        H = np.zeros((len(rows), width, width), dtype=factor.F.dtype)
+        H[:, :M, :M] = common
+        sampled.row_grams(*stored, H)
+
+        def multiplying(A: Array) -> Array:
+            wide = _padded(A, width)
+            out = np.empty_like(wide)
+            sampled.grams_times(H, wide, out)
+            return out[:, :M]
+
+        return Quadratic(linear[:, :M], multiplying)
+
+    def energies(self) -> Array:
+        """Return ``sum_c w_c x_c^2`` of every row, (n,)."""
+        rows = np.repeat(np.arange(len(self)), np.diff(self.pairs.indptr))
+        return np.bincount(rows, self._target * self.pairs.data, minlength=len(self))
+
+    def stored_losses(self, values: Array, F: Array) -> list[float]:
+        """Return the loss over stored pairs in pieces."""
+        starts = self.pairs.indptr
+        ranges = [(int(starts[first]), int(starts[last])) for first, last in self.shards(F.shape[1])]
+
+        def stored(chosen: slice) -> float:
+            return float(weighted_squares(self.pairs.part(chosen), self.zeros, values, F))
+
+        return list(self.executor.map(stored, (part for own in ranges for part in self.pairs.slices(*own))))
+
+
+def host_sides(X: Any, loss: Loss, executor: Executor) -> tuple[HostSide, HostSide]:
+    """Return the words' and the contexts' side of a CSR matrix X (V, C) with sorted columns."""
+    loss.check(X.nnz)
+    weights = np.ones(X.nnz, dtype=X.dtype) if loss.weights is None else np.asarray(loss.weights, dtype=X.dtype)
+    words = Pairs(X.data, X.indices, X.indptr, weights, X.shape, X.dtype)
+    places = type(X)((np.arange(X.nnz), X.indices, X.indptr), shape=X.shape).tocsc()
+    turned = (X.data[places.data], places.indices, places.indptr, weights[places.data])
+    contexts = Pairs(*turned, (X.shape[1], X.shape[0]), X.dtype)
+    return HostSide(words, loss.zeros, executor), HostSide(contexts, loss.zeros, executor)
+
+
+def check_range(squares: Array, heaviest: float, dtype: np.dtype[Any]) -> None:
+    """Refuse rows whose weighted squares are beyond their type: steps on them would stop at zero without a word."""
+    largest = np.finfo(dtype).max / _HEADROOM
+    beyond = np.flatnonzero(kernels.on_host(squares) > largest / max(heaviest, 1.0))
+    if len(beyond):
+        raise InputError(f"row {beyond[0]} of X holds values too large to square and weigh. Scale the data.")
+
+
+def _by_grams(n_components: int, n_products: int) -> bool:
+    """Whether building H, M^2 a pair, is cheaper than visiting the pairs for every product."""
+    return n_components <= _GRAMS_PAY * n_products
+
+
+def _padded_width(n_components: int) -> int:
+    return -(-n_components // _LANES) * _LANES
+
+
+def _padded(A: Array, width: int) -> Array:
+    """Return the rows with zeros behind them, so that loops over them have no rest."""
+    wide = np.zeros((len(A), width), dtype=A.dtype)
+    wide[:, : A.shape[1]] = A
+    return wide

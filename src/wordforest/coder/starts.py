@@ -1,0 +1,304 @@
+"""Where the dictionary begins: random directions, rows of the data, nested clusters of them, or rotated factors.
+
+A start is an object that takes the rows and a forest and returns a dictionary, and the forest it is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from wordforest.coder import clusters, kernels
+from wordforest.coder.forest import Forest
+from wordforest.coder.kernels.counter import random_columns
+from wordforest.coder.learn import Step
+from wordforest.coder.losses import Loss
+from wordforest.coder.online import OnlineSettings, learn_online
+from wordforest.coder.penalties import NoPenalty
+from wordforest.coder.rows import Rows, as_rows
+from wordforest.coder.weighted import WeightedSettings, learn_weighted
+from wordforest.errors import InputError
+from wordforest.options import default
+
+Array = Any  # a NumPy array or a PyTorch tensor
+
+_DIRECTIONS = 52  # dimensions in which rows are compared
+_FAINT_DIRECTION = 1e-3  # singular values below this share of the largest are noise
+_FAINT = 1e-6  # the same for factors
+_BALANCED = 0.5  # power at which both halves of a weighted pass are equally well conditioned
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a start beside a forest: no negative values, a seed, the loss, and who hears of its steps."""
+
+    nonnegative: bool = False
+    seed: int = 0
+    loss: Loss = field(default_factory=Loss)
+    on_step: Callable[[Step], None] = lambda _: None
+
+
+_NOTHING = Asked()
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """A first dictionary D (C, M), the forest over its columns, and first codes A (V, M) where they are known."""
+
+    D: Array
+    forest: Forest
+    A: Array | None = None
+
+
+class Start(Protocol):
+    """Chooses the first dictionary."""
+
+    about: str  # what it begins with, in words
+    shapes: bool  # whether the forest comes out in another order or shape than it was asked for
+
+    def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
+        """Return atoms of length one for the rows of X (V, C), a matrix or Rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class RandomStart:
+    """Random directions: what the paper does."""
+
+    about = "random directions"
+    shapes = False
+
+    def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
+        """Return random directions."""
+        rows = as_rows(X)
+        return Begun(_random_atoms(rows, len(forest), asked.seed, asked.nonnegative), forest)
+
+
+@dataclass(frozen=True)
+class RowStart:
+    """Rows of the data, drawn at random."""
+
+    about = "words"
+    shapes = False
+
+    def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
+        """Return drawn rows, divided by their lengths; random directions where the data have too few."""
+        rows = as_rows(X)
+        D = rows.own(_random_atoms(rows, len(forest), asked.seed, asked.nonnegative))
+        filled = np.flatnonzero(kernels.on_host(rows.squares()) > 0)
+        drawn = np.random.default_rng((asked.seed, 1)).permutation(filled)[: len(forest)]
+        for atom, row in enumerate(drawn):
+            _set_atom(D, atom, rows.row(row), asked.nonnegative)
+        return Begun(D, forest)
+
+
+@dataclass(frozen=True)
+class NestedStart:
+    """Nested clusters: a node stands for a set of rows, its children for a partition of that set.
+
+    Rows are compared by their directions in the subspace that explains X best, its spectrum flattened to the square
+    root. k-means, with rows weighed by their length, cuts them into as many clusters as there are trees, each of these
+    into as many as its root has children, and so on. A root's atom is the mean of its rows, each divided by its length.
+    A child's atom is what its mean adds to its parent's: the part that points elsewhere.
+
+    ``n_rows`` rows are clustered at most: the first (words come by frequency), or drawn at random if ``drawn``.
+    ``grow`` finds the shape: the forest given says how many trees and nodes, not where the nodes are. The node whose
+    split lowers the squared distance of the rows to their centres most for every new node is split next, into two up
+    to ``most_children`` parts, until all nodes are spent or no cluster with ``least_rows`` rows a part is left.
+    """
+
+    n_rows: int = 8000
+    drawn: bool = False
+    grow: bool = False
+    most_children: int = 6
+    least_rows: int = 12
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_rows", 1), ("most_children", 2), ("least_rows", 1)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} = {getattr(self, name)}, but it must be a whole number >= {least}.")
+
+    about = "clusters of words"
+    shapes = True
+
+    def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
+        """Return the atoms of nested clusters, and the forest, grown if asked."""
+        home, seed, nonnegative = as_rows(X), asked.seed, asked.nonnegative
+        squares = kernels.on_host(home.squares())
+        rows = self._rows(squares, seed)
+        Z, lengths = directions(home, seed)[rows], np.sqrt(squares[rows])
+        if self.grow:
+            forest, members = clusters.grow(
+                Z,
+                trees=len(forest.roots),
+                n_nodes=len(forest),
+                most_children=self.most_children,
+                least_rows=self.least_rows,
+                seed=seed,
+                weights=lengths,
+            )
+        else:
+            members = clusters.nest(Z, forest, seed, weights=lengths)
+        D = _means(home, [rows[part] for part in members], squares)  # (C, M)
+        for node in reversed(range(len(forest))):  # children before their parents, which they are measured against
+            parent = int(forest.parent[node])
+            added = D[:, node] if parent < 0 else _beyond(D[:, node], D[:, parent])
+            if not _set_atom(D, node, added, nonnegative):
+                own = members[node] if len(members[node]) else np.arange(len(rows))
+                row = np.random.default_rng((seed, node)).choice(rows[own])
+                if not _set_atom(D, node, home.row(row), nonnegative):
+                    D[:, node] = _random_atoms(home, 1, seed + node, nonnegative)[:, 0]
+        return Begun(D, forest)
+
+    def _rows(self, squares: Array, seed: int) -> Array:
+        """Return the rows to cluster, in order."""
+        filled = np.flatnonzero(squares > 0)
+        if not len(filled):
+            raise InputError("X holds only zeros, so there is nothing to cluster. Give other data.")
+        order = np.random.default_rng((seed, 2)).permutation(filled) if self.drawn else filled
+        return np.sort(order[: self.n_rows])
+
+
+def directions(rows: Rows, seed: int) -> Array:
+    """Return every row of X (V, C) as a direction, (V, K) of length one, in the subspace that explains X best.
+
+    Its singular values are flattened to their square roots: as they are, the first few would decide alone.
+    """
+    V, C = rows.shape
+    n = min(_DIRECTIONS, V, C)
+    if n == C:
+        A = rows.times(rows.numbers(V), rows.own(np.eye(C)))
+    else:
+        A = learn_online(rows, NoPenalty(), n, OnlineSettings(seed=seed, exact_tol=1e-3)).A
+    A = kernels.on_host(A).astype(np.float64)
+    values, basis = np.linalg.eigh(A.T @ A)  # squared singular values, ascending
+    kept = values > _FAINT_DIRECTION**2 * values[-1]
+    Z = A @ (basis[:, kept] / values[kept] ** 0.25)
+    length = np.sqrt((Z * Z).sum(1))[:, None]
+    return np.asarray(np.divide(Z, length, out=np.zeros_like(Z), where=length > 0))
+
+
+def _random_atoms(rows: Rows, n: int, seed: int, nonnegative: bool) -> Array:
+    """Return D (C, n) with random directions of length one as columns, float32."""
+    return random_columns((rows.shape[1], n), seed, nonnegative=nonnegative, like=rows.like)
+
+
+def _means(rows: Rows, members: list[Any], squares: Array) -> Array:
+    """Return the mean of the rows of every set, each row divided by its length, as columns (C, M)."""
+    chosen = np.unique(np.concatenate(members))
+    shares = np.zeros((len(chosen), len(members)), dtype=rows.dtype)
+    for node, own in enumerate(members):
+        shares[np.searchsorted(chosen, own), node] = 1 / (np.sqrt(squares[own]) * max(1, len(own)))
+    D = kernels.zeros((rows.shape[1], len(members)), rows.like)
+    rows.add_transposed(kernels.placed(chosen, rows.like), rows.own(shares), D)
+    return D
+
+
+def _beyond(mean: Array, parent: Array) -> Array:
+    """Return the part of a mean that is at a right angle to its parent's."""
+    square = float(parent @ parent)
+    return mean - parent * (float(parent @ mean) / square) if square > 0 else mean
+
+
+def _set_atom(D: Array, atom: int, direction: Array, nonnegative: bool) -> bool:
+    """Set a column of D to a direction, divided by its length; say whether there is one."""
+    xp = kernels.namespace(direction)
+    direction = xp.clip(direction, 0, None) if nonnegative else direction
+    length = float(xp.linalg.norm(direction))
+    exists = length > float(xp.finfo(D.dtype).eps)
+    if exists:
+        D[:, atom] = direction / length
+    return exists
+
+
+@dataclass(frozen=True)
+class SpectralStart:
+    """The best factors without a penalty, ``A D' = U S V'``, as ``A = U S^power R`` and ``D = V S^(1 - power) R``.
+
+    R is a random rotation; the columns of D are then divided by their lengths, which go to A. ``power`` 1 keeps the
+    spectrum of the data in the codes, as PCA does; 0 makes it flat. Under a weighted loss the factors come from
+    ``passes`` passes at most of the weighted learner.
+    """
+
+    power: float = default("spectrum")
+    passes: int = 4
+    steps: int = 6  # of each half of a pass
+    about = "the best factors without a penalty"
+    shapes = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.power <= 1:
+            raise InputError(f"power = {self.power}, but the power of the singular values must lie between 0 and 1.")
+
+    def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
+        """Return a dictionary and codes for the rows of X (V, C)."""
+        if asked.nonnegative:
+            raise InputError("a spectral start has negative values. Use the start random, rows or nested.")
+        rows, M, seed = as_rows(X), len(forest), asked.seed
+
+        def on_step(step: Step, _: Any) -> None:
+            asked.on_step(step)
+
+        found = learn_online(rows, NoPenalty(), M, OnlineSettings(seed=seed, exact_tol=1e-3), on_step=on_step)
+        A, D = found.A, found.D
+        if not asked.loss.is_plain:
+            settings = WeightedSettings(
+                epochs=self.passes,
+                tol=5e-3,
+                code_iter=self.steps,
+                dictionary_iter=self.steps,
+                exact_iter=1,
+                tau=0.0,
+                revive=False,
+            )
+            A, D = with_spectrum(A, D, _BALANCED)
+            found = learn_weighted(rows, asked.loss, NoPenalty(), M, settings, start=(D, A), on_step=on_step)
+            A, D = found.A, found.D
+        A, D = with_spectrum(A, D, self.power, np.random.default_rng((seed, 4)))
+        return Begun(D, forest, A)
+
+
+def with_spectrum(A: Array, D: Array, power: float, rng: np.random.Generator | None = None) -> tuple[Array, Array]:
+    """Return other factors of ``A D'``: with singular values S, codes ``U S^power R`` and atoms ``V S^(1 - power) R``.
+
+    With ``rng`` R is a random rotation and the lengths of the columns of D go to A; else R is the identity.
+    """
+    root_A, back_A = _root(A)
+    root_D, back_D = _root(D)
+    u, s, v = np.linalg.svd(root_A @ root_D.T)
+    s = np.maximum(s, _FAINT * s[0])
+    rotation = np.eye(len(s)) if rng is None else np.linalg.qr(rng.standard_normal((len(s), len(s))))[0]
+    to_A, to_D = back_A @ u * s**power @ rotation, back_D @ v.T * s ** (1 - power) @ rotation
+    if rng is not None:
+        lengths = np.sqrt(np.maximum(((root_D @ to_D) ** 2).sum(0), np.finfo(np.float64).tiny))
+        to_A, to_D = to_A * lengths, to_D / lengths
+    return A @ kernels.as_type(to_A, A), D @ kernels.as_type(to_D, D)
+
+
+def _root(F: Array) -> tuple[Array, Array]:
+    """Return a square root B of ``F'F = B'B`` and a matrix that undoes it, (M, M) each, float64 on the host."""
+    products = kernels.on_host(F.T @ F).astype(np.float64)
+    values, basis = np.linalg.eigh(products)
+    roots = np.sqrt(np.maximum(values, _FAINT**2 * max(float(values[-1]), np.finfo(np.float64).tiny)))
+    return roots[:, None] * basis.T, basis / roots
+
+
+def start_named(name: str, *, grow: bool = False, spectrum: float = default("spectrum"), drawn: bool = False) -> Start:
+    """Return the start called random, rows, nested or spectral.
+
+    >>> start_named("spectral", spectrum=0.4)
+    SpectralStart(power=0.4, passes=4, steps=6)
+    """
+    starts: dict[str, Start] = {
+        "random": RandomStart(),
+        "rows": RowStart(),
+        "nested": NestedStart(grow=grow, drawn=drawn),
+        "grown": NestedStart(grow=True, drawn=drawn),
+        "spectral": SpectralStart(spectrum),
+    }
+    if name not in starts:
+        raise InputError(f"init = {name!r}, but it must be one of {', '.join(starts)}, or a Start object.")
+    return starts[name]

@@ -1,0 +1,273 @@
+"""From counts to Rows: X in memory, on a GPU, or made by the workers of a cluster from counts that they all see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordforest import store
+from wordforest.coder.losses import HELD, Loss, Weighing, weighing
+from wordforest.coder.rows import Rows, place_rows
+from wordforest.coder.rows.cluster import ClusterRows, Loaded
+from wordforest.coder.rows.shards import equal_ranges
+from wordforest.counts import Counts, harmonic_weights
+from wordforest.counts.association import Allocate, counts_at, log_margins, margins, pmi_rows
+from wordforest.counts.joining import move_columns
+from wordforest.errors import InputError
+from wordforest.jobs.count import Counted, associate
+from wordforest.jobs.job import Job, unit_rows
+from wordforest.runtime.cluster import Cluster
+from wordforest.runtime.progress import Event
+from wordforest.settings import AssociationSettings
+from wordforest.store.tensors import map_csr, write_csr_parts
+
+_VALUES = 1 << 17  # codes that are turned into sparse ones at a time
+_COUNTED = ("count", "glove")  # kinds of weights that look at counts
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Where the columns of counts go: column c to ``columns[c]`` of ``n_columns``, nowhere if that is negative."""
+
+    columns: NDArray[np.int64]
+    n_columns: int
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """How much pairs count: ``--weights`` of stored ones, ``--zeros`` of the others."""
+
+    weights: str = "none"
+    zeros: float = 1.0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all pairs count alike."""
+        return self.weights == "none" and self.zeros == 1
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What X is to be: association, weights, type of numbers, and where; ``moves`` matches its columns to others."""
+
+    association: AssociationSettings
+    weighting: Weighting
+    n_components: int
+    dtype: str = "float32"
+    device: str = "cpu"
+    moves: Moves | None = None
+    allocate: Allocate = np.empty
+
+
+def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Loss]:
+    """Return X (V, C) where the job computes, and the loss over its pairs."""
+    unit = _unit(counted.config)
+    if isinstance(job.executor, Cluster):
+        return _on_cluster(job, job.executor, counted, matrix, unit)
+    counts = counted.counts
+    if matrix.moves is not None:
+        moved = move_columns(counts.matrix, matrix.moves.columns, matrix.moves.n_columns)
+        counts = Counts(moved, counts.vocabulary, counts.fingerprint)
+    own = matrix.association
+    X = associate(counts, own.measure, own.smoothing, own.shift, matrix.allocate)
+    weights = pair_weights(X, counts, matrix.weighting.weights, unit)
+    X.data = X.data.astype(matrix.dtype, copy=False)
+    rows = place_rows(X, matrix.device, matrix.n_components, job.executor)
+    return rows, Loss(weights, matrix.weighting.zeros)
+
+
+def pair_weights(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int) -> Any:
+    """Return the weights (nnz,) of the stored pairs of X for ``--weights KIND``; None stands for 1.
+
+    ``unit`` is what a pair at distance one is counted as.
+    """
+    return weighing(kind)(X.data, _seen(X, counts, kind, unit))
+
+
+def _seen(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int) -> NDArray[Any]:
+    if not kind.startswith(_COUNTED):
+        return np.empty(0, dtype=X.dtype)
+    return np.asarray(counts_at(X, counts) / X.dtype.type(unit))
+
+
+def _unit(config: Mapping[str, Any]) -> int:
+    """Return what a pair of neighbours is counted as: with a dynamic window, a multiple of all distances."""
+    return int(harmonic_weights(int(config["window"]))[0]) if config.get("dynamic_window") else 1
+
+
+def _on_cluster(job: Job, cluster: Cluster, counted: Counted, matrix: Matrix, unit: int) -> tuple[ClusterRows, Loss]:
+    assert counted.folder  # noqa: S101 counts for a cluster are in a folder
+    if matrix.device != "cpu":
+        raise InputError(f"device = {matrix.device}, but a cluster computes on processors. Leave out --device.")
+    source = CountedRows.of(counted.folder, matrix, unit, cluster)
+    rows, coded = ClusterRows(source, cluster), 0
+
+    def on_words(n: int) -> None:
+        nonlocal coded
+        coded += n
+        job.report(Event("code", coded, None, "words"))
+
+    rows.on_words = on_words
+    if job.folder is not None:
+        rows.allocate = store.arrays_in(job.folder)
+    weights = None if matrix.weighting.weights == "none" else HELD
+    return rows, Loss(weights, matrix.weighting.zeros)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """The association of words and contexts, made by the workers from counts in a folder that they all see."""
+
+    path: Path  # of the window counts
+    shape: tuple[int, int]
+    indptr: NDArray[Any]
+    log_v: NDArray[np.float32]
+    log_c: NDArray[np.float32]
+    least: float | None  # what is not above it is not stored
+    dtype: Any
+    moves: Moves | None
+    kind: str  # of weights
+    unit: int
+    mean: float | None = None  # of the counts of stored pairs
+
+    @classmethod
+    def of(cls, folder: Path, matrix: Matrix, unit: int, cluster: Cluster) -> CountedRows:
+        """Return the rows for the counts of a folder; workers add up the margins."""
+        path, own, moves = (folder / "counts.safetensors").resolve(), matrix.association, matrix.moves
+        counts = map_csr(path)
+        shape = (counts.shape[0], counts.shape[1] if moves is None else moves.n_columns)
+        ranges = equal_ranges(np.diff(counts.indptr).astype(np.int64) + 1, cluster.n_parts)
+        by_row, by_column = zip(*cluster.map(partial(_margins_of, path, shape, moves), ranges), strict=True)
+        logs = log_margins(np.concatenate(by_row), np.sum(by_column, axis=0), own.smoothing)
+        least = None if own.measure == "pmi" else own.shift
+        kind = matrix.weighting.weights
+        found = cls(path, shape, np.array(counts.indptr), *logs, least, np.dtype(matrix.dtype), moves, kind, unit)
+        if not kind.startswith("count"):
+            return found
+        sums, sizes = zip(*cluster.map(_sum_of_counts, [found._loader(*span) for span in ranges]), strict=True)
+        return cls(**{**found.__dict__, "mean": sum(sums) / max(1, sum(sizes))})
+
+    def most_entries(self) -> NDArray[Any]:
+        """Return the counted pairs of every row, (V,); some may meet, or go, when columns are moved."""
+        return np.diff(self.indptr)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all counted pairs are stored."""
+        return self.least is None and self.moves is None
+
+    def load(self, first: int, last: int) -> partial[Loaded]:
+        """Return what makes a range of rows, and the weights of their pairs."""
+        return partial(
+            _load, self._loader(first, last), None if self.kind == "none" else weighing(self.kind), self.mean
+        )
+
+    def _loader(self, first: int, last: int) -> _Loader:
+        logs = (self.log_v[first:last], self.log_c)
+        return _Loader(self.path, (first, last), logs, self.least, self.dtype, self.moves, self.kind, self.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Loader:
+    """What a worker needs to make some rows of X."""
+
+    path: Path
+    rows: tuple[int, int]
+    logs: tuple[NDArray[np.float32], NDArray[np.float32]]
+    least: float | None
+    dtype: Any
+    moves: Moves | None
+    kind: str
+    unit: int
+
+    def __call__(self) -> tuple[sparse.csr_array, NDArray[Any]]:
+        """Return rows of X, float32, and how often their pairs were seen, where weights look at that."""
+        counts = _moved(_counts_rows(self.path, self.rows), self.moves)
+        kept = sparse.csr_array(counts) if self.kind.startswith(_COUNTED) else counts
+        X = pmi_rows(counts, *self.logs, self.least)
+        seen = _seen(X, kept, self.kind, self.unit) if X.nnz else np.empty(0, X.dtype)
+        return X, seen
+
+
+def _load(loader: _Loader, weigh: Weighing | None, mean: float | None) -> Loaded:
+    X, seen = loader()
+    weights = None if weigh is None else weigh(X.data, seen, mean)
+    X.data = X.data.astype(loader.dtype, copy=False)
+    return Loaded(X, weights)
+
+
+def _sum_of_counts(loader: _Loader) -> tuple[float, int]:
+    """Return how often the stored pairs of some rows were seen, and their number."""
+    _, seen = loader()
+    return float(seen.sum(dtype=np.float64)), len(seen)
+
+
+def _margins_of(
+    path: Path, shape: tuple[int, int], moves: Moves | None, rows: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the sums of some rows and of the columns over them."""
+    counts = _counts_rows(path, rows)
+    try:
+        counts.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(f"{path}: not usable window counts ({error}). Count again.") from error
+    if counts.nnz and counts.data.min() < 1:
+        raise InputError(
+            f"{path}: a stored count is {counts.data.min()}, but on a cluster they start at 1. Count again."
+        )
+    counts = _moved(counts, moves)
+    by_row, by_column = margins(counts) if counts.shape[0] else (np.zeros(0), np.zeros(shape[1]))
+    return by_row, by_column
+
+
+def _moved(counts: sparse.csr_array, moves: Moves | None) -> sparse.csr_array:
+    return counts if moves is None else move_columns(counts, moves.columns, moves.n_columns)
+
+
+def _counts_rows(path: Path, rows: tuple[int, int]) -> sparse.csr_array:
+    """Return a range of rows of counts, read from their file."""
+    if not path.is_file():
+        raise InputError(
+            f"{path}: a worker of the cluster does not see this file. Put counts and --out on storage that all workers "
+            "share, under the same path."
+        )
+    whole = map_csr(path)
+    indptr = np.asarray(whole.indptr[rows[0] : rows[1] + 1])
+    part = slice(int(indptr[0]), int(indptr[-1]))
+    counts: Any = sparse.csr_array((rows[1] - rows[0], whole.shape[1]), dtype=whole.dtype)
+    counts.data, counts.indices = np.array(whole.data[part]), np.array(whole.indices[part])
+    counts.indptr = (indptr - indptr[0]).astype(np.int32 if part.stop - part.start < 2**31 else np.int64)
+    counts.has_canonical_format = True
+    return counts  # type: ignore[no-any-return]
+
+
+def codes_in_file(path: Path, A: NDArray[Any], *, unit: bool = False) -> sparse.csr_array:
+    """Write codes (V, M) as sparse ones into a file, some rows at a time, and return them left there.
+
+    With ``unit`` every row is divided by its length.
+    """
+    n = max(1, _VALUES // A.shape[1])
+    starts = range(0, len(A), n)
+
+    def taken(start: int) -> NDArray[np.float32]:
+        rows = A[start : start + n].astype(np.float32, copy=False)
+        return unit_rows(rows) if unit else rows
+
+    sizes = np.concatenate([np.count_nonzero(taken(start), axis=1) for start in starts])
+    indptr = np.concatenate(([0], np.cumsum(sizes)))
+
+    def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[Any]]]:
+        for start in starts:
+            rows = taken(start)
+            _, columns = np.nonzero(rows)
+            yield columns.astype(np.int32), rows[rows != 0]
+
+    write_csr_parts(path, (len(A), A.shape[1]), indptr, np.dtype(np.float32), parts())
+    return map_csr(path)
