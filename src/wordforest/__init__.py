@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wordforest.coder.certificate import lam_max
-    from wordforest.coder.encode import Gram, admm, encode, fista
+    from wordforest.coder.coding import encode
     from wordforest.coder.entries import EntrySettings, learn_from_entries
     from wordforest.coder.estimator import ForestCoder
     from wordforest.coder.forest import Forest
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from wordforest.coder.objective import objective
     from wordforest.coder.online import OnlineSettings, learn_online
     from wordforest.coder.path import lam_for_density, lam_path
-    from wordforest.coder.penalties import L1, ForestL2, ForestLInf, NonNegativeL1, NoPenalty, depth_weights
-    from wordforest.coder.spectral import SpectralStart
+    from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, depth_weights
+    from wordforest.coder.solvers import Gram, admm, fista
+    from wordforest.coder.starts import SpectralStart
     from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
     from wordforest.counts import Counts, count
     from wordforest.counts.association import pmi, ppmi, sppmi
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 _HOME = {
     "counts.association": ("pmi", "ppmi", "sppmi"),
     "coder.certificate": ("lam_max",),
-    "coder.encode": ("Gram", "admm", "encode", "fista"),
+    "coder.coding": ("encode",),
+    "coder.solvers": ("Gram", "admm", "fista"),
     "coder.entries": ("EntrySettings", "learn_from_entries"),
     "coder.estimator": ("ForestCoder",),
     "coder.forest": ("Forest",),
@@ -45,9 +47,9 @@ _HOME = {
     "coder.losses": ("Loss", "weighing"),
     "coder.online": ("OnlineSettings", "learn_online"),
     "coder.path": ("lam_for_density", "lam_path"),
-    "coder.spectral": ("SpectralStart",),
+    "coder.starts": ("SpectralStart",),
     "coder.weighted": ("WeightedSettings", "encode_weighted", "learn_weighted"),
-    "coder.penalties": ("ForestL2", "ForestLInf", "L1", "NoPenalty", "NonNegativeL1", "depth_weights"),
+    "coder.penalties": ("ForestL2", "L1", "NoPenalty", "NonNegativeL1", "depth_weights"),
     "counts": ("Counts", "count"),
     "errors": ("ForestError", "InputError"),
     "runtime.cluster": ("Cluster",),
@@ -73,7 +75,6 @@ __all__ = [
     "ForestCoder",
     "ForestError",
     "ForestL2",
-    "ForestLInf",
     "Gram",
     "InputError",
     "Loss",

@@ -265,14 +265,14 @@ _PANELS: dict[str, list[Option]] = {
         Option("branching", WHOLES, (3, 3), "train ForestCoder", "Children of a node by depth; empty: none."),
         Option("grow", FLAG, False, "online", "Find the shape of the trees, with as many nodes; unused ones go."),
         Option("lam", LAM, 0.1, "train sc nnse ForestCoder", "Weight of the penalty."),
-        Option("density", SHARE, 0.5, "train", "With --lam auto: the share of non-zeros to aim at."),
+        Option("density", SHARE, 0.5, "train ForestCoder", "With --lam auto: the share of non-zeros to aim at."),
         Option("depth_weights", REALS, None, "train ForestCoder", "Weights of the penalty by depth.", unset="1"),
         Option("nonnegative", FLAG, False, "online weighted ForestCoder", "Codes and dictionary at or above zero."),
         Option("unit", FLAG, False, "train", "Divide every vector by its length."),
         Option("dimensions", POSITIVE, 52, "baseline", "M, the length of a vector."),
     ],
     "Learning": [
-        Option("learner", choice("online", "entries"), "online", "train", _LEARNER),
+        Option("learner", choice("online", "entries"), "online", "train ForestCoder", _LEARNER),
         Option("epochs", POSITIVE, 100, "train sc nnse word2vec nce rnn ForestCoder", "Passes at most.", by=_EPOCHS),
         Option("tol", WEIGHT, 5e-3, "train ForestCoder", _TOL, by={"weighted": 2e-3, "entries": 1e-3}),
         Option("seed", NATURAL, 0, "train baseline", "Same seed, same bits."),
@@ -283,22 +283,17 @@ _PANELS: dict[str, list[Option]] = {
         Option("zeros", WEIGHT, 1.0, "train ForestCoder", "Weight of pairs that are not stored.", by={"entries": 0.0}),
         Option("eta", STEP, None, "entries word2vec nce rnn", "Step size at the start.", unset="searched", by=_ETA),
         Option("tau", WEIGHT, 0.01, "entries", "Ridge on the dictionary."),
-        Option(
-            "schedule", choice("constant", "inverse", "linear", "adagrad"), "linear", "entries", "How steps shrink."
-        ),
         Option("sampling", choice("proportional", "uniform"), "proportional", "entries", "Draw by |x|, or all alike."),
-        Option("lazy", POSITIVE, 1, "entries", "Visits of a word that share one prox."),
         Option("power", NUMBER, 1.0, "pca hpca nce", "Of the singular values in a vector; nce: of the noise counts."),
         Option("negative", POSITIVE, 5, "cbow sg", "Negative samples."),
         Option("noise", POSITIVE, 25, "nce", "Noise words for each word."),
     ],
     "Machine": [
         Option("workers", POSITIVE, None, "all", "Threads; any number gives the same result.", unset="all cores"),
-        Option("device", choice("cpu", "cuda"), "cpu", "train nce rnn ForestCoder", "Where learning computes."),
+        Option("device", choice("cpu", "cuda"), "cpu", "train sc nnse rnn encode ForestCoder", "Where it computes."),
         Option("memory", SIZE, None, "counts", "Memory to stay within; the rest goes to files.", unset="3/4 of all"),
         Option("cluster", ADDRESS, None, "train count encode", _CLUSTER),
         Option("dtype", choice("float32", "float64"), "float32", "train", "Numbers to compute with."),
-        Option("precision", choice("float32", "tf32", "bfloat16"), "float32", "online ForestCoder", "Of GPU products."),
     ],
 }
 OPTIONS = {row.name: replace(row, panel=panel) for panel, rows in _PANELS.items() for row in rows}

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.coder import kernels
-from wordforest.coder.encode import as_rows, split_blocks
+from wordforest.coder.rows import split_blocks
+from wordforest.coder.rows.host import HostRows
+from wordforest.coder.rows.place import as_floats
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Executor, on_this_machine, one_blas_thread
 
@@ -56,7 +57,7 @@ class Svd:
 
 def pca(X: Any, settings: SvdSettings, *, executor: Executor | None = None) -> Svd:
     """Return the n largest singular values of X (V, C) and the words ``U S^power``. X is not centred."""
-    return _truncated(_Products(as_rows(X), None, on_this_machine(executor, "an SVD")), settings)
+    return _truncated(_Products(as_floats(X), None, on_this_machine(executor, "an SVD")), settings)
 
 
 def hellinger_pca(
@@ -76,7 +77,7 @@ def hellinger_pca(
     scale = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
     matrix.data = np.sqrt(matrix.data * np.repeat(scale, np.diff(matrix.indptr))).astype(np.float32)
     mean = (np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel() / len(totals)).astype(np.float32)
-    return _truncated(_Products(as_rows(matrix), mean, on_this_machine(executor, "an SVD")), settings)
+    return _truncated(_Products(as_floats(matrix), mean, on_this_machine(executor, "an SVD")), settings)
 
 
 class _Products:
@@ -84,6 +85,7 @@ class _Products:
 
     def __init__(self, X: Any, mean: Array | None, executor: Executor) -> None:
         self.X, self.mean, self.executor = X, mean, executor
+        self.rows = HostRows(X, executor)
         borders = np.linspace(0, X.shape[1], _CONTEXT_RANGES + 1).astype(np.int64).tolist()
         self.ranges = [(a, b) for a, b in pairwise(borders) if a < b]
 
@@ -91,7 +93,7 @@ class _Products:
         """``X Q``, (C, l) -> (V, l)."""
         Y = np.empty((self.X.shape[0], Q.shape[1]), dtype=Q.dtype)
         blocks = split_blocks(np.arange(len(Y)), Q.shape[1])
-        products = self.executor.map(lambda rows: kernels.times_dictionary(self.X, rows, Q), blocks)
+        products = self.executor.map(lambda rows: self.rows.times(rows, Q), blocks)
         for rows, product in zip(blocks, products, strict=True):
             Y[rows] = product
         if self.mean is not None:
@@ -102,8 +104,7 @@ class _Products:
         """``X' Y``, (V, l) -> (C, l)."""
         out = np.zeros((self.X.shape[1], Y.shape[1]), dtype=Y.dtype)
         rows = np.arange(len(Y))
-        for _ in self.executor.map(lambda ab: kernels.add_times_codes(self.X, rows, Y, ab, out), self.ranges):
-            pass
+        self.rows.add_by_ranges(rows, Y, out, self.ranges)
         if self.mean is not None:
             out -= np.outer(self.mean, Y.sum(axis=0, dtype=np.float64)).astype(Y.dtype)
         return out

@@ -227,7 +227,7 @@ class _Loop:
         dead = np.flatnonzero(kernels.on_host(learner.uses()) == 0)
         if not len(dead):
             return 0
-        losses = np.float32(kernels.on_host(learner.losses()))
+        losses = np.asarray(kernels.on_host(learner.losses()), dtype=np.float32)
         losses, words = np.unique(losses, return_index=True)  # equal rows have, but for rounding, equal losses
         worst = words[losses > 0][::-1][: len(dead)]
         dead = dead[: len(worst)]

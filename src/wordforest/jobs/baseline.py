@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -14,18 +13,17 @@ from numpy.typing import NDArray
 
 from wordforest.baselines.nce import NceSettings, NceStep, learn_nce
 from wordforest.baselines.rnn import RnnSettings, RnnStep, learn_rnn
-from wordforest.baselines.sparse_coding import SparseCodingSettings, learn_sparse_codes
+from wordforest.baselines.sparse_coding import SparseCodingSettings
 from wordforest.baselines.svd import SvdSettings, hellinger_pca, pca
 from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
-from wordforest.coder.online import State, Step
-from wordforest.counts import Counts
 from wordforest.errors import InputError
-from wordforest.jobs.checkpoint import history_row
-from wordforest.jobs.count import Corpus, associate, names_of
-from wordforest.jobs.job import Job, as_codes, learning, versions
+from wordforest.jobs.count import Corpus, Counted, associate, names_of
+from wordforest.jobs.job import Job, as_codes, versions
 from wordforest.jobs.reuse import counts_for
+from wordforest.jobs.rows import Matrix, Weighting, rows_of_counts
 from wordforest.jobs.sentences import Sentences, read_sentences
+from wordforest.jobs.train import learn_in_job
 from wordforest.options import check_known
 from wordforest.runtime.gpu import check_device
 from wordforest.runtime.memory import check_room
@@ -66,8 +64,8 @@ class Method:
 _W2V, _GENSIM = Word2VecSettings, ("gensim",)
 METHODS = {
     "pca": Method(SvdSettings, from_counts=True, associates=True),
-    "sc": Method(SparseCodingSettings, {"nonnegative": False}, from_counts=True, associates=True),
-    "nnse": Method(SparseCodingSettings, {"nonnegative": True}, from_counts=True, associates=True),
+    "sc": Method(SparseCodingSettings, {"nonnegative": False}, from_counts=True, associates=True, device=True),
+    "nnse": Method(SparseCodingSettings, {"nonnegative": True}, from_counts=True, associates=True, device=True),
     "hpca": Method(SvdSettings, from_counts=True),
     "cbow": Method(_W2V, {"skip_gram": False, "hierarchical": False}, packages=_GENSIM),
     "sg": Method(_W2V, {"skip_gram": True, "hierarchical": False}, packages=_GENSIM),
@@ -94,6 +92,7 @@ def baseline(
     force: bool = False,
     workers: int | None = None,
     memory: int | None = None,
+    resume: bool = False,
     device: str = "cpu",
     report: Reporter | None = None,
     **settings: Any,
@@ -108,20 +107,26 @@ def baseline(
     method = _method(name, device, memory)
     own, counting, association = _split(name, method, settings)
     names = names_of(corpus)
-    with Job(out, force=force, workers=workers, memory=memory, report=report) as job:
+    with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
         if method.from_counts:
+            if isinstance(own, SparseCodingSettings):
+                job.begin({"learner": name, "corpus": names, **asdict(own), **asdict(counting), **asdict(association)})
             counted = counts_for(job, names, counting)
-            counts, config = counted.counts, counted.config
-            result = _from_counts(name, counts, own, association, job.threads, job.report)
-            vocabulary = counts.vocabulary
+            config, vocabulary = counted.config, counted.counts.vocabulary
+            result = _from_counts(job, name, counted, own, association, device)
         else:
             sentences, config = read_sentences(job, names, counting)
             result = _from_sentences(name, sentences, own, job.threads, device, job.folder, job.report)
             vocabulary = sentences.vocabulary
         config = {
-            **config, **(asdict(association) if method.associates else {}), **asdict(own), **result.facts,
-            "learner": name, "device": device, "versions": versions(*method.packages),
-        }  # fmt: skip
+            **config,
+            **(asdict(association) if method.associates else {}),
+            **asdict(own),
+            **result.facts,
+            "learner": name,
+            "device": device,
+            "versions": versions(*method.packages),
+        }
         forest = Forest.flat(result.matrix.shape[1])
         codes = as_codes(result.matrix)
         run = Run(vocabulary.words, vocabulary.counts, codes, result.dictionary, forest, config, result.history)
@@ -155,34 +160,21 @@ def _split(name: str, method: Method, settings: dict[str, Any]) -> tuple[Any, Co
 
 
 def _from_counts(
-    name: str, counts: Counts, own: Any, association: AssociationSettings, executor: Threads, report: Reporter
+    job: Job, name: str, counted: Counted, own: Any, association: AssociationSettings, device: str
 ) -> _Result:
+    if isinstance(own, SparseCodingSettings):
+        matrix = Matrix(association, Weighting(), own.dimensions, device=device)
+        rows, _ = rows_of_counts(job, counted, matrix)
+        fitted, history = learn_in_job(job, rows, own.plan, counted.counts.fingerprint)
+        return _Result(fitted.A, fitted.D, history, fitted.learned.facts)
+    job.report(Event("learn", 0, None, "words"))
+    counts = counted.counts
     if name == "hpca":
-        report(Event("learn", 0, None, "words"))
-        found = hellinger_pca(counts.matrix, own, executor=executor)
+        found = hellinger_pca(counts.matrix, own, executor=job.threads)
     else:
-        X = associate(counts, **asdict(association))
-        if name != "pca":
-            return _sparse_codes(X, own, executor, report)
-        report(Event("learn", 0, None, "words"))
-        found = pca(X, own, executor=executor)
-    report(Event("learn", len(counts.vocabulary), len(counts.vocabulary), "words"))
+        found = pca(associate(counts, **asdict(association)), own, executor=job.threads)
+    job.report(Event("learn", len(counts.vocabulary), len(counts.vocabulary), "words"))
     return _Result(found.words, found.contexts if name == "pca" else None, [], {"values": found.values.tolist()})
-
-
-def _sparse_codes(X: Any, own: SparseCodingSettings, executor: Threads, report: Reporter) -> _Result:
-    report(Event("learn", 0, None, "words"))
-    history: list[dict[str, Any]] = []
-    started = time.monotonic()
-
-    def on_step(step: Step, _: State) -> None:
-        history.append(history_row(step, time.monotonic() - started))
-        report(learning(step, X.shape[0]))
-
-    learned = learn_sparse_codes(X, own, executor=executor, on_step=on_step)
-    for notice in learned.notices:
-        report.say(f"warning: {notice}")
-    return _Result(learned.A, learned.D, history, {"gap": learned.gap})
 
 
 def _from_sentences(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wordforest import store
 from wordforest.coder.kernels import on_host
-from wordforest.coder.online import Step
+from wordforest.coder.learn import Step
 from wordforest.errors import InputError
 from wordforest.runtime.signals import end_step, is_told
 

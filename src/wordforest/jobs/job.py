@@ -29,13 +29,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest import store
-from wordforest.coder.online import Step
 from wordforest.errors import FullDiskError, InputError
 from wordforest.jobs.checkpoint import Checkpoint
 from wordforest.options import OPTIONS
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.memory import three_quarters
-from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.progress import Reporter
 from wordforest.runtime.threads import Threads
 
 
@@ -201,18 +200,3 @@ def unit_rows(A: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return every row divided by its length; rows of zeros stay."""
     length = np.linalg.norm(A, axis=1, keepdims=True)
     return np.asarray(np.divide(A, length, out=np.zeros_like(A), where=length > 0))
-
-
-def starting(report: Reporter, n_words: int) -> Callable[[Step], None]:
-    """Report that a start has begun, and return what reports its steps; how many it takes is not known before."""
-    report(Event("start", 0, None, "words"))
-    return lambda step: report(
-        Event("start", step.words_seen % n_words or n_words, None, "words", {"objective": step.objective})
-    )
-
-
-def learning(step: Step, n_words: int) -> Event:
-    """Return a step of the learner as progress."""
-    total = -(-step.words_seen // n_words) * n_words + n_words  # this pass and the last, exact one
-    total = step.words_seen if step.last else total
-    return Event("learn", step.words_seen, total, "words", {"objective": step.objective, "density": step.nonzeros})

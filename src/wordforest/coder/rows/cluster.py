@@ -272,7 +272,7 @@ class ClusterRows(Rows):
         ranges = (
             context_ranges(np.empty((0, C)))
             if used[0] is None
-            else equal_ranges(np.asarray(sum(used), dtype=np.int64) + 1, self.cluster.n_workers)
+            else equal_ranges(np.sum(np.array(used, dtype=np.int64), axis=0) + 1, self.cluster.n_workers)
         )
         shards = [(part, shard) for part, own in zip(layout.parts, layout.inside, strict=True) for shard in own]
         pieces = [

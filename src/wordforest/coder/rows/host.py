@@ -64,12 +64,12 @@ class HostRows(Rows):
         return context_ranges(self.X)
 
     def _squares(self) -> Array:
-        return row_squares(self.X)
+        return np.asarray(row_squares(self.X))
 
     def row(self, word: int) -> Array:
         """Return a row as a dense vector, shape (C,)."""
         x = self.X[[word]]
-        return np.asarray(x.toarray() if self.is_sparse else x)[0]
+        return np.asarray(x.toarray() if self.is_sparse else x).ravel()
 
     def weighted(self, loss: Loss, n_components: int) -> tuple[Side, Side]:  # noqa: ARG002 of a cluster
         """Return the words' and the contexts' side of a weighted loss; all pairs of a dense X are stored."""
