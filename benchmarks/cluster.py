@@ -16,8 +16,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import wordforest as wf
 from wordforest.coder.sharded import ClusterRows
+
+import wordforest as wf
 from wordforest.jobs import sizing
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter

@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from wordforest.coder.pairs import stored_pairs
 
 import wordforest as wf
 from wordforest.coder.entries_objective import EntryObjective
-from wordforest.coder.pairs import stored_pairs
 from wordforest.runtime.scratch import arrays_in
 from wordforest.runtime.threads import Threads, available_cores
 from wordforest.store import read_counts

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
+from wordforest.coder.kernels.device import DeviceCSR, DeviceRows
+from wordforest.coder.kernels.stream import StreamedRows
 
 from wordforest.coder import encode, online
 from wordforest.coder.entries import EntrySettings
 from wordforest.coder.entries_device import learn_from_entries_on
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.device import DeviceCSR, DeviceRows
-from wordforest.coder.kernels.stream import StreamedRows
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
 

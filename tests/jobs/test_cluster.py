@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from wordforest.coder.sharded import ClusterRows, HeldRows
 
 import wordforest as wf
 import wordforest.store
 from wordforest.coder import shards
-from wordforest.coder.sharded import ClusterRows, HeldRows
 from wordforest.errors import ClusterError, InputError
 from wordforest.jobs import count_on_cluster as cluster_counting
 from wordforest.runtime.cluster import Cluster

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from wordforest.coder.encode import word_objectives
 
 import wordforest as wf
-from wordforest.coder.encode import word_objectives
 from wordforest.errors import InputError
 from wordforest.jobs.count import associate
 from wordforest.jobs.encode import match_contexts

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest import store
 from wordforest.coder.losses import HELD, Loss, Weighing, weighing
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.cluster import ClusterRows, Loaded
@@ -25,6 +24,7 @@ from wordforest.jobs.count import Counted, associate
 from wordforest.jobs.job import Job, unit_rows
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event
+from wordforest.runtime.scratch import arrays_in
 from wordforest.settings import AssociationSettings
 from wordforest.store.tensors import map_csr, write_csr_parts
 
@@ -116,7 +116,7 @@ def _on_cluster(job: Job, cluster: Cluster, counted: Counted, matrix: Matrix, un
 
     rows.on_words = on_words
     if job.folder is not None:
-        rows.allocate = store.arrays_in(job.folder)
+        rows.allocate = arrays_in(job.folder)
     weights = None if matrix.weighting.weights == "none" else HELD
     return rows, Loss(weights, matrix.weighting.zeros)
 

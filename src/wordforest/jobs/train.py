@@ -26,6 +26,7 @@ from wordforest.jobs.rows import Matrix, Weighting, codes_in_file, rows_of_count
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.gpu import check_device
 from wordforest.runtime.progress import Event, Reporter
+from wordforest.runtime.scratch import arrays_in
 from wordforest.runtime.signals import step_by_step
 from wordforest.settings import AssociationSettings, TrainSettings, split_settings
 from wordforest.store import Run
@@ -98,7 +99,7 @@ def _matrix(job: Job, settings: TrainSettings, n_components: int) -> Matrix:
         n_components,
         settings.dtype,
         "cpu" if by_entries else settings.device,
-        allocate=store.arrays_in(job.folder, job.memory // 2) if by_entries else np.empty,
+        allocate=arrays_in(job.folder, job.memory // 2) if by_entries else np.empty,
     )
 
 
