@@ -42,10 +42,10 @@ def wordforest(*arguments: str) -> None:
 
 def strongest_tree(run: Path, word: str) -> str:
     """Return the number of the tree that a word uses most."""
-    from wordforest.reading import ways
+    from wordforest.reading import word_path
     from wordforest.store import load_run
 
-    return str(ways(load_run(run).vectors, word).trees[0].tree)
+    return str(word_path(load_run(run).vectors, word).trees[0].tree)
 
 
 def main() -> None:

@@ -60,10 +60,10 @@ def path(
     *,
     json: bool,
 ) -> None:
-    """Show the way of words through the forest, and where several words part."""
+    """Show the path of words through the forest, and where several words part."""
     from wordforest.cli import terminal
 
-    terminal.show_ways(read_vectors(vectors), words, k, as_json=json)
+    terminal.show_paths(read_vectors(vectors), words, k, as_json=json)
 
 
 @command()
@@ -126,11 +126,10 @@ def export(
         store.write_sparse(out, features)
         terminal.deliver(reading.names_as_tsv(loaded), names)
         sys.stderr.write(f"wrote {out}\n")
-    elif suffix == ".ttl":
-        terminal.deliver(reading.as_skos_turtle(loaded, k=k, base=base, language=lang or None, title=title), out)
-    elif suffix == ".jsonld":
-        graph = reading.as_json_ld(loaded, k=k, base=base, language=lang or None, title=title)
-        terminal.deliver(dumps(graph, ensure_ascii=False, indent=1) + "\n", out)
+    elif suffix in (".ttl", ".jsonld"):
+        form: Literal["turtle", "json-ld"] = "turtle" if suffix == ".ttl" else "json-ld"
+        text = reading.thesaurus(loaded, form, k=k, base=base, language=lang or None, title=title)
+        terminal.deliver(text, out)
     else:
         raise InputError(f"{out}: expected a name that ends in .ttl, .jsonld or .npz. Rename OUT.")
 

@@ -119,15 +119,15 @@ def show_forest(title: str, vectors: Vectors, k: int, *, trees: Sequence[int] | 
             console.print(branches[line.node])
 
 
-def show_ways(vectors: Vectors, words: Sequence[str], k: int, *, as_json: bool = False) -> None:
-    """Print the way of each word through the forest, and of several words where they part."""
+def show_paths(vectors: Vectors, words: Sequence[str], k: int, *, as_json: bool = False) -> None:
+    """Print the path of each word through the forest, and of several words where they part."""
     labels = reading.label_nodes(vectors, k)
-    found = [reading.ways(vectors, word, k=k, labels=labels) for word in words]
+    found = [reading.word_path(vectors, word, k=k, labels=labels) for word in words]
     common = reading.common_nodes(vectors, words, k=k, labels=labels) if len(words) > 1 else ()
     if as_json:
-        _print_json(reading.ways_as_object(found, common))
+        _print_json(reading.paths_as_object(found, common))
         return
-    for row in reading.ways_as_text(found, common).splitlines():
+    for row in reading.paths_as_text(found, common).splitlines():
         _console().print(Text(row))
 
 

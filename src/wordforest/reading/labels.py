@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
-from wordforest.reading.codes import Codes, Rows, check_k, largest
+from wordforest.reading.columns import Columns, Rows, check_k, largest
 from wordforest.vectors import Vectors, is_marker
 
 Label: TypeAlias = tuple[str, ...]
@@ -50,17 +50,17 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 3.0) -> list[La
     check_k(k)
     if not (np.isfinite(rarity) and rarity >= 0):
         raise InputError(f"rarity = {rarity}, but it must be a finite number of at least 0, such as 3; 0 ignores rank.")
-    codes = Codes(vectors)
+    columns = Columns(vectors)
     bits = np.log2(np.arange(len(vectors)) + _COMMON) ** rarity  # (V,)
     is_word = np.array([not is_marker(word) for word in vectors.words], dtype=bool)
-    chosen: list[list[int]] = [[] for _ in range(len(codes.forest))]
+    chosen: list[list[int]] = [[] for _ in range(len(columns.forest))]
     taken = max(k, _TAKEN)
-    for parent in range(-1, len(codes.forest)):
-        family = [_scored(codes, node, bits) for node in codes.forest.children(parent)]
+    for parent in range(-1, len(columns.forest)):
+        family = [_scored(columns, node, bits) for node in columns.forest.children(parent)]
         best = _best_of(family, len(vectors))
         for node in family:
             words = is_word[node.rows]
-            fresh = ~np.isin(node.rows, _words_above(codes, chosen, node.node)) & (node.score >= best[node.rows])
+            fresh = ~np.isin(node.rows, _words_above(columns, chosen, node.node)) & (node.score >= best[node.rows])
             chosen[node.node] = _choose(node, [words & fresh, words], taken)
     return [tuple(vectors.words[row] for row in rows[:k]) for rows in chosen]
 
@@ -78,16 +78,16 @@ def given_or_made(vectors: Vectors, labels: Labels | None, k: int) -> list[Label
     return [tuple(label)[:k] for label in labels]
 
 
-def _scored(codes: Codes, node: int, bits: NDArray[np.float64]) -> _Scored:
-    rows, own = codes.used(node)
+def _scored(columns: Columns, node: int, bits: NDArray[np.float64]) -> _Scored:
+    rows, own = columns.used(node)
     side = own > 0 if (own > 0).any() else own < 0
     rows, own = rows[side], own[side]
-    group = codes.group(node, rows)  # (g, n)
+    group = columns.group(node, rows)  # (g, n)
     # einsum, not BLAS: equal words get equal scores wherever they stand, with any number of threads
     profile = np.einsum("n,gn->g", np.abs(own), group)
     size = np.sqrt(profile @ profile)
     typical = np.einsum("g,gn->n", profile / size, group) if size > 0 else np.abs(own)
-    within = np.sqrt(np.einsum("gn,gn->n", group, group)) / codes.length[rows]
+    within = np.sqrt(np.einsum("gn,gn->n", group, group)) / columns.length[rows]
     return _Scored(node, rows, (typical * within / bits[rows]).astype(np.float32))
 
 
@@ -99,9 +99,9 @@ def _best_of(family: list[_Scored], n_words: int) -> NDArray[np.float32]:
     return best
 
 
-def _words_above(codes: Codes, chosen: list[list[int]], node: int) -> list[int]:
+def _words_above(columns: Columns, chosen: list[list[int]], node: int) -> list[int]:
     taken: list[int] = []
-    while (node := int(codes.forest.parent[node])) >= 0:
+    while (node := int(columns.forest.parent[node])) >= 0:
         taken += chosen[node]
     return taken
 

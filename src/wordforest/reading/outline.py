@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.reading.codes import Codes, Rows, largest
 from wordforest.reading.labels import Label, Labels, given_or_made
-from wordforest.vectors import Neighbors, Vectors
-
-NO_WORDS = "(no words)"
+from wordforest.vectors import Vectors, forest_of
 
 # Characters that would break a line or turn its reading direction: controls, separators, bidi marks that open or
 # close a run, lone surrogates. Joiners stay: many scripts and emoji need them.
@@ -26,20 +20,20 @@ _MERMAID = re.compile(r"""\.(?!\d)|[!"#$&*+\-/:;<=>?@\[\\\]^_`{|}~]""")  # also 
 
 @dataclass(frozen=True)
 class Line:
-    """A node: its place in the forest, its label, and how many words use it. ``share`` is that over all words."""
+    """A node: where it is in the forest, its label, and how many words use it. ``share`` is that over all words."""
 
     node: int
     parent: int
     depth: int
     label: Label
-    n_words: int
+    words: int
     share: float
     is_leaf: bool
 
     @property
     def text(self) -> str:
         """The words of the label on one line."""
-        return " ".join(one_line(word) for word in self.label) or NO_WORDS
+        return label_text(self.label)
 
 
 def outline(
@@ -47,14 +41,12 @@ def outline(
 ) -> list[Line]:
     """Return a line for each node in preorder; ``trees`` chooses some by number, in the order given."""
     named = given_or_made(vectors, labels, k)
-    codes = Codes(vectors)
-    forest, n_words = codes.forest, len(vectors)
+    forest, used = forest_of(vectors), vectors.uses().tolist()
     lines = []
     for node in _chosen_nodes(forest, trees):
-        used = len(codes.used(node)[0])
-        leaf = bool(forest.end[node] == node + 1)
-        place = (node, int(forest.parent[node]), int(forest.depth[node]))
-        lines.append(Line(*place, named[node], used, used / n_words if n_words else 0.0, leaf))
+        position = (node, int(forest.parent[node]), int(forest.depth[node]))
+        is_leaf = bool(forest.end[node] == node + 1)
+        lines.append(Line(*position, named[node], used[node], used[node] / max(1, len(vectors)), is_leaf))
     return lines
 
 
@@ -66,7 +58,7 @@ def as_text(lines: Sequence[Line], *, numbers: bool = False, shares: bool = Fals
     rows: list[str] = []
     before: Line | None = None
     for line in lines:
-        text = _entry(line, numbers=numbers, shares=shares)
+        text = f"{line.node} " * numbers + line.text + f" ({line.share:.1%})" * shares
         if before and before.is_leaf and line.is_leaf and line.parent == before.parent >= 0:
             rows[-1] += f" · {text}"
         else:
@@ -75,24 +67,24 @@ def as_text(lines: Sequence[Line], *, numbers: bool = False, shares: bool = Fals
     return "".join(row + "\n" for row in rows)
 
 
-def as_mermaid(lines: Sequence[Line], *, shares: bool = False) -> str:
+def as_mermaid(lines: Sequence[Line]) -> str:
     """Return a Mermaid flowchart from left to right; characters with a meaning there become number codes.
 
     Pages refuse more than 500 edges unless told otherwise: choose some trees of a larger forest.
     """
     rows = ["flowchart LR"]
     for line in lines:
-        rows.append(f'  n{line.node}["{_for_mermaid(_entry(line, shares=shares))}"]')
+        rows.append(f'  n{line.node}["{_for_mermaid(line.text)}"]')
         if line.parent >= 0:
             rows.append(f"  n{line.parent} --> n{line.node}")
     return "\n".join(rows) + "\n"
 
 
-def as_graphviz(lines: Sequence[Line], *, shares: bool = False) -> str:
+def as_graphviz(lines: Sequence[Line]) -> str:
     """Return a directed graph in DOT, drawn from left to right by ``dot -Tsvg``."""
     rows = ["digraph forest {", "  rankdir=LR;", '  charset="UTF-8";', "  node [shape=box, style=rounded];"]
     for line in lines:
-        rows.append(f'  n{line.node} [label="{_for_dot(_entry(line, shares=shares))}"];')
+        rows.append(f'  n{line.node} [label="{_for_dot(line.text)}"];')
         if line.parent >= 0:
             rows.append(f"  n{line.parent} -> n{line.node};")
     return "\n".join([*rows, "}"]) + "\n"
@@ -105,8 +97,11 @@ def as_object(
 
     The k words of largest positive and of most negative value stand beside the label, each with its value.
     """
-    codes = Codes(vectors)
-    nodes = [_node_as_object(codes, line, k) for line in outline(vectors, k=k, labels=labels, trees=trees)]
+    nodes = []
+    for line in outline(vectors, k=k, labels=labels, trees=trees):
+        positive, negative = vectors.top_words(line.node, k)
+        facts = {name: value for name, value in asdict(line).items() if name != "is_leaf"}
+        nodes.append({**facts, "label": list(line.label), "positive": positive, "negative": negative})
     return {
         "words": len(vectors),
         "dimensions": vectors.n_dimensions,
@@ -114,6 +109,11 @@ def as_object(
         "density_by_depth": vectors.density_by_depth(),
         "nodes": nodes,
     }
+
+
+def label_text(label: Label) -> str:
+    """Return the words of a label on one line."""
+    return " ".join(map(one_line, label)) or "(no words)"
 
 
 def one_line(text: str) -> str:
@@ -130,10 +130,6 @@ def _chosen_nodes(forest: Forest, trees: Iterable[int] | None) -> list[int]:
     return [node for tree in chosen for node in range(roots[tree], int(forest.end[roots[tree]]))]
 
 
-def _entry(line: Line, *, numbers: bool = False, shares: bool = False) -> str:
-    return (f"{line.node} " if numbers else "") + line.text + (f" ({line.share:.1%})" if shares else "")
-
-
 def _for_mermaid(text: str) -> str:
     return _MERMAID.sub(lambda found: f"#{ord(found[0])};", text)
 
@@ -141,24 +137,3 @@ def _for_mermaid(text: str) -> str:
 def _for_dot(text: str) -> str:
     """Escape for a quoted string whose label Graphviz reads: backslashes, quotes, and & which starts an entity."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
-
-
-def _node_as_object(codes: Codes, line: Line, k: int) -> dict[str, Any]:
-    rows, values = codes.used(line.node)
-    return {
-        "node": line.node,
-        "parent": line.parent,
-        "depth": line.depth,
-        "label": list(line.label),
-        "words": line.n_words,
-        "share": line.share,
-        "positive": _strongest(codes, rows, values, k),
-        "negative": _strongest(codes, rows, -values, k, sign=-1),
-    }
-
-
-def _strongest(codes: Codes, rows: Rows, size: NDArray[np.float64], k: int, sign: int = 1) -> Neighbors:
-    """Return the k words of largest positive size, with sign * size as their value."""
-    side = np.flatnonzero(size > 0)
-    best = side[largest(size[side], k)]
-    return [(codes.words[rows[i]], sign * float(size[i])) for i in best]

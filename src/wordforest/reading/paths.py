@@ -1,4 +1,4 @@
-"""The way of a word through the forest, where words meet, and the words of a subtree."""
+"""The path of a word through the forest, where words meet, and the words of a subtree."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.reading.codes import Codes, Rows, check_k, check_node, largest
+from wordforest.reading.columns import Columns, check_k, check_node, largest
 from wordforest.reading.labels import Label, Labels, given_or_made
-from wordforest.reading.outline import NO_WORDS, one_line
+from wordforest.reading.outline import label_text, one_line
 from wordforest.vectors import Vectors, forest_of
 
 _PARTINGS = 3  # shown to a reader; an object has all
 
 
 @dataclass(frozen=True)
-class Step:
-    """A node on the way of a word: its coefficient, and shares of the word's squared length.
+class PathNode:
+    """A node on the path of a word: its coefficient, and shares of the word's squared length.
 
     ``share`` is that of the node alone, ``within`` that of its group: the node and its descendants.
     """
@@ -35,25 +35,25 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Way:
+class TreePath:
     """What a word uses of one tree, in preorder: nodes that are not zero, and those between them and the root."""
 
     tree: int
     share: float
-    steps: tuple[Step, ...]
+    steps: tuple[PathNode, ...]
 
 
 @dataclass(frozen=True)
-class Ways:
+class WordPath:
     """All trees that a word uses, the one with the largest share of its squared length first."""
 
     word: str
     length: float
-    trees: tuple[Way, ...]
+    trees: tuple[TreePath, ...]
 
 
 @dataclass(frozen=True)
-class Common:
+class CommonNode:
     """A node where words meet, with the share of each word's squared length in the group of the node."""
 
     node: int
@@ -63,7 +63,7 @@ class Common:
 
 
 @dataclass(frozen=True)
-class Member:
+class SubtreeWord:
     """A word of a subtree: its length there, the share of its squared length, and the node where it is strongest."""
 
     word: str
@@ -72,8 +72,8 @@ class Member:
     node: int
 
 
-def ways(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None = None) -> Ways:
-    """Return the way of a word through the trees that it uses. An unknown word raises UnknownWordError."""
+def word_path(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None = None) -> WordPath:
+    """Return the path of a word through the trees that it uses. An unknown word raises UnknownWordError."""
     a = vectors[word].astype(np.float64)  # (M,)
     named = given_or_made(vectors, labels, k)
     forest = forest_of(vectors)
@@ -82,17 +82,18 @@ def ways(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None = Non
     found = []
     for tree, root in enumerate(forest.roots.tolist()):
         steps = tuple(
-            Step(i, int(forest.depth[i]), named[i], float(a[i]), float(shares[i]), float(within[i]))
-            for i in _used_and_between(forest, root, a)
+            PathNode(i, int(forest.depth[i]), named[i], float(a[i]), float(shares[i]), float(within[i]))
+            for i in range(root, int(forest.end[root]))
+            if a[i : forest.end[i]].any()
         )
         if steps:
-            found.append(Way(tree, steps[0].within, steps))
-    return Ways(word, length, tuple(sorted(found, key=lambda way: -way.share)))
+            found.append(TreePath(tree, steps[0].within, steps))
+    return WordPath(word, length, tuple(sorted(found, key=lambda tree: -tree.share)))
 
 
 def common_nodes(
     vectors: Vectors, words: Sequence[str], *, k: int = 3, labels: Labels | None = None, least: float = 0.01
-) -> tuple[Common, ...]:
+) -> tuple[CommonNode, ...]:
     """Return where words part: the deepest node of each branch in which all of them still meet.
 
     They meet in a node if each has at least ``least`` of its squared length in the node's group and their values at
@@ -109,34 +110,38 @@ def common_nodes(
     fewest = within.min(axis=0)  # (M,)
     meet = (fewest > 0) & (fewest >= least) & (a.max(axis=0) * a.min(axis=0) >= 0)
     found = [
-        Common(node, int(forest.depth[node]), named[node], tuple(float(share) for share in within[:, node]))
+        CommonNode(node, int(forest.depth[node]), named[node], tuple(float(share) for share in within[:, node]))
         for node in np.flatnonzero(meet).tolist()
         if not meet[node + 1 : forest.end[node]].any()
     ]
     return tuple(sorted(found, key=lambda common: -min(common.shares)))
 
 
-def subtree_words(vectors: Vectors, node: int, k: int = 20) -> list[Member]:
+def subtree_words(vectors: Vectors, node: int, k: int = 20) -> list[SubtreeWord]:
     """Return the k words of largest length |a_vg| in the group g of a node: itself and its descendants.
 
     Each comes with the node of the group where its value is largest, of equals the deepest. Words that use nothing
     of the group are left out.
     """
     check_k(k)
-    codes = Codes(vectors)
-    check_node(codes.forest, node)
-    rows = _rows_using(codes, node)
-    group = codes.group(node, rows)  # (g, n)
+    columns = Columns(vectors)
+    check_node(columns.forest, node)
+    end = int(columns.forest.end[node])
+    rows = np.unique(np.concatenate([columns.used(i)[0] for i in range(node, end)]))
+    group = columns.group(node, rows)  # (g, n)
     length = np.sqrt(np.einsum("gn,gn->n", group, group))
-    share = (length / codes.length[rows]) ** 2
-    depth = codes.forest.depth[node : codes.forest.end[node]]
-    return [
-        Member(vectors.words[rows[i]], float(length[i]), float(share[i]), node + _strongest(group[:, i], depth))
-        for i in largest(length, k)
-    ]
+    share = (length / columns.length[rows]) ** 2
+    depth = columns.forest.depth[node:end]
+    found = []
+    for i in largest(length, k):
+        strongest = node + int(np.lexsort((-depth, -np.abs(group[:, i])))[0])
+        found.append(SubtreeWord(vectors.words[rows[i]], float(length[i]), float(share[i]), strongest))
+    return found
 
 
-def ways_as_text(found: Sequence[Ways], common: Sequence[Common] = (), *, trees: int = 3, least: float = 0.005) -> str:
+def paths_as_text(
+    found: Sequence[WordPath], common: Sequence[CommonNode] = (), *, trees: int = 3, least: float = 0.005
+) -> str:
     """Return the strongest trees of every word as indented lines, then where the words part.
 
     Behind each node stand its share of the word's squared length and its coefficient. Branches that hold less than
@@ -145,27 +150,27 @@ def ways_as_text(found: Sequence[Ways], common: Sequence[Common] = (), *, trees:
     rows: list[str] = []
     for one in found:
         rows.append(one_line(one.word) if one.trees else f"{one_line(one.word)}: uses no node")
-        shown = [way for way in one.trees[:trees] if way.share >= least]
-        rows += [row for way in shown for row in _way_as_rows(way, least)]
+        shown = [tree for tree in one.trees[:trees] if tree.share >= least]
+        rows += [row for tree in shown for row in _tree_as_rows(tree, least)]
         if rest := one.trees[len(shown) :]:
             count = f"{len(rest)} more tree{'s' if len(rest) > 1 else ''}"
-            rows.append(f"  {count}, {sum(way.share for way in rest):.1%}")
+            rows.append(f"  {count}, {sum(tree.share for tree in rest):.1%}")
     if len(found) > 1:
         rows += _parting_as_rows([one.word for one in found], common)
     return "".join(row + "\n" for row in rows)
 
 
-def ways_as_object(found: Sequence[Ways], common: Sequence[Common] = ()) -> dict[str, Any]:
-    """Return ways and common nodes ready for JSON."""
+def paths_as_object(found: Sequence[WordPath], common: Sequence[CommonNode] = ()) -> dict[str, Any]:
+    """Return paths and common nodes ready for JSON."""
     return {"words": [asdict(one) for one in found], "common": [asdict(one) for one in common]}
 
 
-def subtree_as_text(members: Sequence[Member], labels: Labels) -> str:
+def subtree_as_text(members: Sequence[SubtreeWord], labels: Labels) -> str:
     """Return a line for each word of a subtree: the share of it that lies there, and its strongest node."""
     words = [one_line(member.word) for member in members]
     width = max(map(len, words), default=0)
     rows = [
-        f"{word:<{width}}  {member.share:>6.1%}  {member.node} {_label_text(labels[member.node])}"
+        f"{word:<{width}}  {member.share:>6.1%}  {member.node} {label_text(labels[member.node])}"
         for word, member in zip(words, members, strict=True)
     ]
     return "".join(row + "\n" for row in rows)
@@ -183,41 +188,22 @@ def _within(forest: Forest, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([shares[i:end].sum() for i, end in enumerate(forest.end.tolist())])
 
 
-def _used_and_between(forest: Forest, root: int, a: NDArray[np.float64]) -> list[int]:
-    return [i for i in range(root, int(forest.end[root])) if a[i : forest.end[i]].any()]
-
-
-def _rows_using(codes: Codes, node: int) -> Rows:
-    using = np.zeros(len(codes.words), dtype=bool)
-    for below in range(node, int(codes.forest.end[node])):
-        using[codes.used(below)[0]] = True
-    return np.flatnonzero(using)
-
-
-def _strongest(a: NDArray[np.float64], depth: NDArray[np.int32]) -> int:
-    return int(np.lexsort((-depth, -np.abs(a)))[0])
-
-
-def _way_as_rows(way: Way, least: float) -> list[str]:
-    steps = [step for step in way.steps if step.within >= least]
-    texts = ["  " * step.depth + f"{step.node} {_label_text(step.label)}" for step in steps]
+def _tree_as_rows(tree: TreePath, least: float) -> list[str]:
+    steps = [step for step in tree.steps if step.within >= least]
+    texts = ["  " * step.depth + f"{step.node} {label_text(step.label)}" for step in steps]
     width = max(map(len, texts))
     rows = [
         f"    {text:<{width}}  {step.share:>6.1%}  {step.value:+.3g}" for text, step in zip(texts, steps, strict=True)
     ]
-    return [f"  tree {way.tree}, {way.share:.1%}", *rows]
+    return [f"  tree {tree.tree}, {tree.share:.1%}", *rows]
 
 
-def _parting_as_rows(words: Sequence[str], common: Sequence[Common]) -> list[str]:
+def _parting_as_rows(words: Sequence[str], common: Sequence[CommonNode]) -> list[str]:
     names = ", ".join(one_line(word) for word in words)
     if not common:
         return [f"{names}: they meet in no node"]
     rows = [f"{names} part below"]
     for one in common[:_PARTINGS]:
         shares = ", ".join(f"{share:.1%}" for share in one.shares)
-        rows.append(f"  {one.node} {_label_text(one.label)}  ({shares})")
+        rows.append(f"  {one.node} {label_text(one.label)}  ({shares})")
     return rows
-
-
-def _label_text(label: Label) -> str:
-    return " ".join(one_line(word) for word in label) or NO_WORDS

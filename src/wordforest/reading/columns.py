@@ -15,7 +15,7 @@ from wordforest.vectors import Vectors, forest_of
 Rows: TypeAlias = NDArray[np.intp]
 
 
-class Codes:
+class Columns:
     """The columns of the vectors, whether these are dense or sparse. Without a forest each dimension is a tree."""
 
     def __init__(self, vectors: Vectors) -> None:
@@ -45,14 +45,8 @@ class Codes:
         nodes = slice(node, int(self.forest.end[node]))
         if self._dense is not None:
             return self._dense[nodes].take(rows, axis=1).astype(np.float64)
-        place = np.full(len(self.words), -1)
-        place[rows] = np.arange(len(rows))
-        block = np.zeros((nodes.stop - nodes.start, len(rows)))
-        for below, line in enumerate(block, node):
-            found, values = self.used(below)
-            at = place[found]
-            line[at[at >= 0]] = values[at >= 0]
-        return block
+        block = self._columns[:, nodes].tocsr()[rows].toarray().T
+        return np.ascontiguousarray(block, dtype=np.float64)
 
 
 def largest(score: NDArray[Any], k: int) -> Rows:

@@ -1,0 +1,172 @@
+"""Labels of nodes, against their definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tests.reading.sport import named, readable
+from wordforest.coder.forest import Forest
+from wordforest.errors import InputError
+from wordforest.reading import (
+    as_object,
+    as_text,
+    label_nodes,
+    outline,
+    subtree_words,
+)
+from wordforest.vectors import Vectors
+
+
+def labels_by_definition(vectors: Vectors, rarity: float) -> np.ndarray:
+    """The scores of the docstring written word by word, (V, M); nan where a word cannot label a node."""
+    a, forest = vectors.dense.astype(np.float64), vectors.forest
+    score = np.full(a.shape, np.nan)
+    for i in range(len(forest)):
+        group = slice(i, forest.end[i])
+        users = [v for v in range(len(a)) if a[v, i] > 0] or [v for v in range(len(a)) if a[v, i] < 0]
+        c = sum((abs(a[u, i]) * a[u, group] for u in users), np.zeros(forest.end[i] - i))
+        for v in users:
+            typical = a[v, group] @ c / np.linalg.norm(c)
+            within = np.linalg.norm(a[v, group]) / np.linalg.norm(a[v])
+            score[v, i] = typical * within / np.log2(v + 500) ** rarity
+    return score
+
+
+def test_labels_of_a_forest_worked_by_hand(sport: Vectors) -> None:
+    assert label_nodes(sport, k=1) == [("ball",), ("ball",), ("racket",), ("goal",), ("sprint",), ("piano",), ()]
+
+
+def test_a_word_at_home_elsewhere_labels_a_node_less_than_one_at_home_there() -> None:
+    a = [[3, 0, 3], [3, 0, 0], [0, 0, 1]]
+    assert label_nodes(named(np.array(a), Forest([-1, 0, -1])), k=2)[0][0] == "w1"
+
+
+def test_a_parent_is_labelled_by_words_that_use_its_children_as_most_do() -> None:
+    # w0 stays in the root; w1 has both children; w2 to w9 have one child each and use the root too
+    a = [[2, 0, 0], [2, 2, 2], *([[2, 3, 0]] * 4), *([[2, 0, 3]] * 4)]
+    assert label_nodes(named(np.array(a), Forest([-1, 0, 0])), k=1)[0] == ("w1",)
+
+
+def test_the_more_frequent_of_two_equal_words_comes_first() -> None:
+    assert label_nodes(named(np.array([[1.0], [1.0]])), k=2) == [("w0", "w1")]
+
+
+def test_rarity_weighs_the_rank_and_zero_ignores_it() -> None:
+    a = np.ones((3000, 1))
+    a[2999] = 1.1  # it gains less than it loses: (log2(2999 + 500) / log2(500))^3 = 2.26
+    assert label_nodes(named(a), k=1) == [("w0",)]
+    assert label_nodes(named(a), k=1, rarity=0) == [("w2999",)]
+
+
+def test_a_child_does_not_repeat_the_words_of_its_parent() -> None:
+    a = np.array([[5, 5], [4, 4], *([[1, 1]] * 8)])
+    parent, child = label_nodes(named(a, Forest([-1, 0])), k=6)
+    assert not set(parent) & set(child)
+    assert child == ("w6", "w7", "w8", "w9")
+
+
+def test_a_word_goes_to_the_sibling_where_it_scores_higher() -> None:
+    a = np.array([[3.0, 2.0], [0.0, 1.0]])
+    assert label_nodes(named(a), k=2) == [("w0",), ("w1",)]
+
+
+def test_a_node_whose_only_word_is_taken_repeats_it() -> None:
+    assert label_nodes(named(np.array([[1.0, 1.0]]), Forest([-1, 0]))) == [("w0",), ("w0",)]
+
+
+def test_markers_label_a_node_only_where_there_is_nothing_else() -> None:
+    vectors = Vectors(["#number#", "#", "two"], [[9, 9, 0], [1, 0, 0], [1, 0, 2]])
+    assert label_nodes(vectors)[:2] == [("#",), ("#number#",)]
+
+
+def test_signed_dimensions_are_labelled_by_the_positive_side_or_else_the_negative_one() -> None:
+    a = np.array([[-9.0, -1.0], [1.0, 0.0], [0.0, -3.0]])
+    assert label_nodes(named(a)) == [("w1",), ("w2", "w0")]
+
+
+def test_short_labels_are_the_start_of_longer_ones() -> None:
+    a = np.abs(np.random.default_rng(0).standard_normal((50, 13)))
+    vectors = named(a, Forest.complete(1))
+    long = label_nodes(vectors, k=6)
+    assert all(label_nodes(vectors, k=k) == [label[:k] for label in long] for k in range(1, 6))
+
+
+@given(readable(), st.sampled_from([0.0, 3.0]))
+def test_every_label_has_the_best_words_left_by_the_rules(vectors: Vectors, rarity: float) -> None:
+    score = labels_by_definition(vectors, rarity)
+    labels = label_nodes(vectors, k=8, rarity=rarity)
+    for i, label in enumerate(labels):
+        usable = ~np.isnan(score[:, i])
+        if not usable.any():
+            continue
+        rows = [vectors.index(word) for word in label]
+        values = score[rows, i]
+        assert (np.diff(values) <= 1e-6 * np.abs(values[1:])).all()  # compared in float32
+        family = np.flatnonzero(vectors.forest.parent == vectors.forest.parent[i])
+        others = np.where(np.isnan(score), -np.inf, score)[:, family[family != i]].max(axis=1, initial=-np.inf)
+        above = {word for j in range(i) if j < i < vectors.forest.end[j] for word in labels[j]}
+        clear = usable & (score[:, i] > others + 1e-6)
+        fresh = {vectors.words[v] for v in np.flatnonzero(clear)} - above
+        assert fresh <= set(label) if fresh else len(label) >= 1
+
+
+@given(readable())
+def test_every_node_has_a_label_without_repeats_and_only_unused_nodes_an_empty_one(vectors: Vectors) -> None:
+    labels = label_nodes(vectors, k=3)
+    assert len(labels) == vectors.n_dimensions
+    for node, label in enumerate(labels):
+        assert len(set(label)) == len(label) <= 3
+        assert bool(label) == bool(vectors.dense[:, node].any())
+        assert all(vectors[word][node] != 0 for word in label)
+
+
+@given(readable())
+def test_sparse_and_dense_vectors_have_the_same_labels_and_outline(vectors: Vectors) -> None:
+    thin = Vectors(vectors.words, sparse.csr_array(vectors.matrix), forest=vectors.forest)
+    assert label_nodes(vectors) == label_nodes(thin)
+    assert as_object(vectors) == as_object(thin)
+
+
+def test_labels_do_not_depend_on_the_scale_of_the_codes() -> None:
+    a = np.abs(np.random.default_rng(1).standard_normal((40, 13)))
+    forest = Forest.complete(1)
+    assert label_nodes(named(a * 2.0**-100, forest)) == label_nodes(named(a * 2.0**100, forest))
+
+
+def test_labels_find_planted_topics() -> None:
+    # 3 trees of 13 nodes; every node has ten words of its own that use it strongly and the way to it weakly
+    rng = np.random.default_rng(2)
+    forest = Forest.complete(3)
+    a = np.zeros((10 * len(forest), len(forest)))
+    for i in range(len(forest)):
+        rows = slice(10 * i, 10 * i + 10)
+        a[rows, i] = 2 + rng.random(10)
+        above = i
+        while (above := int(forest.parent[above])) >= 0:
+            a[rows, above] = 0.5
+    order = rng.permutation(len(a))
+    vectors = Vectors([f"{v // 10}:{v}" for v in order], a[order], forest=forest)
+    for i, label in enumerate(label_nodes(vectors)):
+        assert {word.split(":")[0] for word in label} <= {str(j) for j in range(i, forest.end[i])}
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_fewer_than_one_word_is_refused(sport: Vectors, k: int) -> None:
+    for wrong in (lambda: label_nodes(sport, k=k), lambda: outline(sport, k=k), lambda: subtree_words(sport, 0, k=k)):
+        with pytest.raises(InputError, match="at least one word"):
+            wrong()
+
+
+@pytest.mark.parametrize("rarity", [-1.0, np.nan, np.inf])
+def test_a_wrong_rarity_is_refused(sport: Vectors, rarity: float) -> None:
+    with pytest.raises(InputError, match="rarity"):
+        label_nodes(sport, rarity=rarity)
+
+
+def test_no_words_at_all_give_empty_labels() -> None:
+    assert label_nodes(Vectors([], np.zeros((0, 2)))) == [(), ()]
+    assert as_text(outline(Vectors([], np.zeros((0, 1))))) == "(no words)\n"
