@@ -5,7 +5,7 @@ python benchmarks/gpu.py [learn] [--words 180834] [--pairs 140e6] [--components 
 python benchmarks/gpu.py stream [--room 1e9]       the same with X in the processor's memory, sent in blocks
 python benchmarks/gpu.py entries [--epochs 3]      Algorithm 1: seconds a pass, visits a second
 python benchmarks/gpu.py precision                 float32, tf32 and bfloat16: seconds and objective
-python benchmarks/gpu.py corpus --corpus TEXT [--data DIR]    precisions, learners, nce, analogies; with scores
+python benchmarks/gpu.py corpus --corpus TEXT [--data DIR]    precisions and learners, with scores
 """
 
 from __future__ import annotations
@@ -274,8 +274,6 @@ def precision(options: argparse.Namespace) -> None:
 
 def corpus(options: argparse.Namespace) -> None:
     import wordforest as wf
-    from wordforest.evaluation.analogy import OFFSET, answers_here
-    from wordforest.evaluation.analogy_device import answers_on
 
     seconds, counts = seconds_of(lambda: wf.count(options.corpus, min_count=10))
     X = wf.pmi(counts)
@@ -285,7 +283,7 @@ def corpus(options: argparse.Namespace) -> None:
         vectors = wf.Vectors(counts.vocabulary.words, np.asarray(A.cpu() if hasattr(A, "cpu") else A))
         if not options.data:
             return ""
-        scores = wf.evaluate(vectors, options.data, tasks=("similarity", "analogy"), device=options.device)
+        scores = wf.evaluate(vectors, options.data, tasks=("similarity", "analogy"))
         names = ("mean of ten", "weighted", "syntactic", "semantic")
         return ", ".join(f"{s.set} {s.value:.3f}" for s in scores if any(name in s.set for name in names))
 
@@ -298,14 +296,6 @@ def corpus(options: argparse.Namespace) -> None:
             print(f"{name} ", end="")
             tell(learned, seconds, M)
             print("   ", judged(learned.A), flush=True)
-        vectors = wf.Vectors(counts.vocabulary.words, learned.A.cpu().numpy())
-        rng = np.random.default_rng(0)
-        asked = rng.integers(0, min(len(vectors), 20_000), (19_544, 3))
-        answers_on(options.device, vectors, asked, OFFSET)
-        there_s, there_a = seconds_of(lambda v=vectors, a=asked: answers_on(options.device, v, a, OFFSET))
-        here_s, here_a = seconds_of(lambda v=vectors, a=asked: answers_here(v, a, OFFSET))
-        print(f"19,544 questions, M = {M}: card {there_s:.2f} s, processor {here_s:.2f} s, "
-              f"same answers: {bool((there_a == here_a).all())}", flush=True)  # fmt: skip
         forest = Forest.complete(M // 13)
         for zeros in (0.0, 0.3):
             settings = EntrySettings(epochs=5, zeros=zeros, tau=0.001)
@@ -314,9 +304,6 @@ def corpus(options: argparse.Namespace) -> None:
             )
             print(f"entries W = {zeros:g} M = {M}: {seconds:.1f} s, objective {learned.history[-1].objective:.6g}, "
                   f"eta {learned.eta:.3g}", judged(learned.A), flush=True)  # fmt: skip
-    seconds, found = seconds_of(lambda: wf.baseline("nce", options.corpus, device=options.device, epochs=1))
-    losses = [round(entry["held_out"], 3) for entry in found.history if "held_out" in entry]
-    print(f"nce, one pass, with reading: {seconds:.1f} s, held-out loss {losses}", judged(found.vectors.dense))
 
 
 def main() -> None:

@@ -101,11 +101,11 @@ class TestAnalogy:
     ) -> None:
         vectors = Vectors([*square.words, "twin"], np.vstack([square.dense, square["queen"]]))
         monkeypatch.setattr(analogy, "_PRODUCT_CELLS", cells)
-        assert analogy.answers_here(vectors, np.array([[0, 1, 2]]), OFFSET).tolist() == [3]
+        assert analogy.find_answers(vectors, np.array([[0, 1, 2]]), OFFSET).tolist() == [3]
 
     def test_question_words_are_excluded_where_all_others_point_away(self) -> None:
         vectors = Vectors(["a", "b", "c", "d"], np.array([[1], [2], [3], [-1]], dtype=np.float32))
-        assert analogy.answers_here(vectors, np.array([[0, 1, 2]]), OFFSET).tolist() == [3]
+        assert analogy.find_answers(vectors, np.array([[0, 1, 2]]), OFFSET).tolist() == [3]
 
     def test_random_vectors_score_near_zero(self) -> None:
         sections = read_questions(gensim_folder() / "questions-words.txt")
@@ -123,7 +123,7 @@ class TestAnalogy:
         np.put_along_axis(scores, asked, -np.inf, axis=1)
         monkeypatch.setattr(analogy, "_PRODUCT_CELLS", cells[0])
         monkeypatch.setattr(analogy, "_SCORE_CELLS", cells[1])
-        assert analogy.answers_here(vectors, asked, OFFSET).tolist() == scores.argmax(axis=1).tolist()
+        assert analogy.find_answers(vectors, asked, OFFSET).tolist() == scores.argmax(axis=1).tolist()
 
     @pytest.mark.parametrize("restrict", [None, 500])
     @pytest.mark.parametrize("structure", ["random", "planted"])
@@ -158,7 +158,7 @@ class TestProduct:
         a, b, c = nearness[asked.T]
         scores = b * c / (a + 1e-3)
         np.put_along_axis(scores, asked, -np.inf, axis=1)
-        assert analogy.answers_here(vectors, asked, product()).tolist() == scores.argmax(axis=1).tolist()
+        assert analogy.find_answers(vectors, asked, product()).tolist() == scores.argmax(axis=1).tolist()
 
     @pytest.mark.filterwarnings("ignore:Call to deprecated `init_sims`:DeprecationWarning")  # gensim warns of itself
     def test_equals_gensim_with_its_epsilon(self) -> None:
@@ -167,16 +167,16 @@ class TestProduct:
         keyed = keyed_vectors(vectors)
         asked = np.array([np.random.default_rng(seed + i).permutation(200)[:3] for i in range(100)])
         theirs = [keyed.most_similar_cosmul([f"w{b}", f"w{c}"], [f"w{a}"], topn=1)[0][0] for a, b, c in asked]
-        answers = analogy.answers_here(vectors, asked, product(eps=1e-6))
+        answers = analogy.find_answers(vectors, asked, product(eps=1e-6))
         assert [f"w{row}" for row in answers] == theirs
 
     def test_the_two_methods_differ(self) -> None:
         seed = 0
         vectors = random_vectors([f"w{i}" for i in range(200)], seed, n_dimensions=8)
         asked = np.array([np.random.default_rng(seed + i).permutation(200)[:3] for i in range(100)])
-        answers = [analogy.answers_here(vectors, asked, method).tolist() for method in METHODS.values()]
+        answers = [analogy.find_answers(vectors, asked, method).tolist() for method in METHODS.values()]
         assert answers[0] != answers[1]
 
     def test_opposite_words_have_a_finite_score(self) -> None:
         vectors = Vectors(["a", "b", "c", "d"], np.array([[-1], [2], [3], [1]], dtype=np.float32))
-        assert analogy.answers_here(vectors, np.array([[0, 1, 2]]), product()).tolist() == [3]
+        assert analogy.find_answers(vectors, np.array([[0, 1, 2]]), product()).tolist() == [3]

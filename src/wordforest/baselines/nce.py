@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from wordforest.baselines import nce_kernels as kernels
 from wordforest.baselines.nce_kernels import Batch, Model, Noise
 from wordforest.errors import InputError
-from wordforest.runtime.gpu import check_device
 from wordforest.runtime.threads import Executor, Threads
 
 Array = NDArray[Any]
@@ -101,23 +100,15 @@ def learn_nce(
     counts: NDArray[np.int64],
     settings: NceSettings | None = None,
     *,
-    device: str = "cpu",
     executor: Executor | None = None,
     on_step: Callable[[NceStep], None] | None = None,
 ) -> Embedding:
     """Learn vectors of V words from a text of word ids, where a negative id ends a sentence.
 
     ``counts`` (V,) says how often each word occurs; a word that never does keeps the vector it starts from. ``on_step``
-    is called after every step. The workers of ``executor`` must share memory, as threads do. ``device`` is "cpu" or
-    "cuda"; a card sees the same segments and the same noise, so that only rounding tells the two apart.
+    is called after every step. The workers of ``executor`` must share memory, as threads do.
     """
-    check_device(device, "the device cuda of nce", "baselines")
-    parts = np.asarray(ids), np.asarray(counts), settings or NceSettings(), executor or Threads()
-    learner = NceLearner(*parts)
-    if device != "cpu":
-        from wordforest.baselines.nce_device import DeviceLearner
-
-        learner = DeviceLearner(device, *parts)
+    learner = NceLearner(np.asarray(ids), np.asarray(counts), settings or NceSettings(), executor or Threads())
     return learner.learned(on_step)
 
 

@@ -31,7 +31,6 @@ def evaluate(
     compare: bool = option(False, "Compare the first with each of the others on their common items.", "--compare"),
     scale: float = option(1.0, "Raise the norm of every dimension to this power first."),
     *,
-    device: Literal["cpu", "cuda"],
     seed: int,
     force: bool,
     json: bool,
@@ -68,7 +67,6 @@ def evaluate(
                 half=half,
                 restrict=restrict,
                 method=evaluation.METHODS[method],
-                device=device,
             )
         judged.append((name, outcomes))
     form = "json" if json else form

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from wordforest.errors import InputError
 from wordforest.evaluation.items import numbered
 from wordforest.evaluation.lookup import numbered_lines, rows_of
 from wordforest.evaluation.outcome import Outcome
-from wordforest.runtime.gpu import check_device
 from wordforest.vectors import Vectors
 
 _PRODUCT_CELLS = 2**21  # question words x vocabulary block, 8 MB in float32
@@ -35,7 +33,7 @@ class Method:
 
     name: str
     tables: Callable[[Block], tuple[Block, Block]]
-    join: np.ufunc  # of two tables; PyTorch has one of the same name
+    join: np.ufunc  # of two tables
 
 
 def _signed(cosines: Block) -> tuple[Block, Block]:
@@ -44,8 +42,9 @@ def _signed(cosines: Block) -> tuple[Block, Block]:
 
 def _shifted(cosines: Block, *, eps: float) -> tuple[Block, Block]:
     # rounding may bring a cosine below -1, which must not change a sign
-    near: Any = ((1 + cosines) / 2).clip(0, None)  # of either library
-    return near, 1 / (near + eps)
+    near: Block = ((1 + cosines) / 2).clip(0, None)
+    far: Block = np.reciprocal(near + np.float32(eps))
+    return near, far
 
 
 def product(eps: float = 1e-3) -> Method:
@@ -90,24 +89,16 @@ def read_questions(path: str | Path) -> list[Section]:
     return [Section(name, tuple(questions)) for name, questions in sections]
 
 
-def judge_analogies(
-    vectors: Vectors, sections: Sequence[Section], method: Method = OFFSET, *, device: str = "cpu"
-) -> list[Outcome]:
+def judge_analogies(vectors: Vectors, sections: Sequence[Section], method: Method = OFFSET) -> list[Outcome]:
     """Return which questions of every section are answered right, then of all syntactic and all semantic ones.
 
     The answer to (a, b, c) is the word that ``method`` scores highest over unit vectors, a, b and c excluded, the
     first row where several are equal. A question is skipped if one of its four words has no vector, as written
-    or lower-cased. ``device`` is cpu or cuda, which gives the same answers.
+    or lower-cased.
     """
-    check_device(device)
-    answers = answers_here
-    if device != "cpu":
-        from wordforest.evaluation.analogy_device import answers_on
-
-        answers = partial(answers_on, device)
     known = [_known(vectors, section) for section in sections]
     asked = np.array([rows for found in known for rows in found.values()], dtype=np.int64).reshape(-1, 4)  # (Q, 4)
-    right = (answers(vectors, asked[:, :3], method) == asked[:, 3]).astype(np.float64)
+    right = (find_answers(vectors, asked[:, :3], method) == asked[:, 3]).astype(np.float64)
     borders = np.cumsum([len(found) for found in known])[:-1]
     hits = np.split(right, borders) if known else []
     outcomes = [
@@ -143,7 +134,7 @@ def _together(name: str, parts: list[Outcome]) -> Outcome:
     return Outcome("analogy", name, "accuracy", tuple(keys), right, sum(part.n_total for part in parts))
 
 
-def answers_here(vectors: Vectors, asked: NDArray[np.int64], method: Method) -> NDArray[np.int64]:
+def find_answers(vectors: Vectors, asked: NDArray[np.int64], method: Method) -> NDArray[np.int64]:
     """Return the row of highest score for every question (a, b, c), (Q, 3) -> (Q,).
 
     Every method needs nothing but cosines of question words: <b - a + c, w> = <b, w> - <a, w> + <c, w>, and the

@@ -17,7 +17,6 @@ from wordforest.evaluation.outcome import Outcome
 from wordforest.evaluation.score import Score, scores_of
 from wordforest.evaluation.sentiment import Reviews, judge_sentiment, read_reviews
 from wordforest.evaluation.similarity import judge_similarity, read_pairs
-from wordforest.runtime.gpu import check_device
 from wordforest.vectors import Vectors
 
 Item = TypeVar("Item")
@@ -31,7 +30,6 @@ def evaluate(
     half: Half | None = None,
     restrict: int | None = None,
     method: Method = OFFSET,
-    device: str = "cpu",
     seed: int = 0,
 ) -> list[Score]:
     """Return the scores of every set of every task found, with their summaries and 95 % intervals.
@@ -39,10 +37,10 @@ def evaluate(
     ``data`` is a folder, or what ``find_data`` returns; without it the folder named by WORDFOREST_DATA; without
     that the files that come with gensim, where it is installed. ``tasks`` names some of TASKS; without it all that
     have data are run. ``half`` keeps the items of one of two fixed halves. With ``restrict`` only the first so
-    many words exist. ``method`` answers analogies, on ``device`` (cpu or cuda, with the same answers). ``seed`` is
+    many words exist. ``method`` answers analogies. ``seed`` is
     that of the intervals.
     """
-    judged = judge(vectors, data, tasks=tasks, half=half, restrict=restrict, method=method, device=device)
+    judged = judge(vectors, data, tasks=tasks, half=half, restrict=restrict, method=method)
     return scores_of(judged, seed=seed)
 
 
@@ -54,21 +52,17 @@ def judge(
     half: Half | None = None,
     restrict: int | None = None,
     method: Method = OFFSET,
-    device: str = "cpu",
 ) -> list[Outcome]:
     """Return what ``evaluate`` scores, item by item, so that two models can be compared; arguments as there."""
     if half is not None and half not in get_args(Half):
         raise InputError(f"half = {half!r}: expected 'development', 'test' or none. Choose one of them.")
-    check_device(device)
     found = data if isinstance(data, Data) else find_data(data)
     asked = _asked(tasks)
     known = _first_words(vectors, restrict)
     outcomes: list[Outcome] = []
     for task in TASKS:
         if task in asked or (not asked and task in found.files):
-            outcomes += _judged(
-                task, known, found.of(task), half, partial(judge_analogies, method=method, device=device)
-            )
+            outcomes += _judged(task, known, found.of(task), half, partial(judge_analogies, method=method))
     return outcomes
 
 

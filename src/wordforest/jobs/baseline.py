@@ -71,7 +71,7 @@ METHODS = {
     "sg": Method(_W2V, {"skip_gram": True, "hierarchical": False}, packages=_GENSIM),
     "cbow-hs": Method(_W2V, {"skip_gram": False, "hierarchical": True}, packages=_GENSIM),
     "sg-hs": Method(_W2V, {"skip_gram": True, "hierarchical": True}, packages=_GENSIM),
-    "nce": Method(NceSettings, device=True),
+    "nce": Method(NceSettings),
     "rnn": Method(RnnSettings, packages=("torch",), device=True),
 }
 
@@ -184,7 +184,7 @@ def _from_sentences(
     check_room(f"{M:,} dimensions for {n_words:,} words", 8.0 * M * n_words)  # vectors of words and of contexts
     learn: Callable[[Callable[..., None]], _Result]
     if name == "nce":
-        learn = partial(_nce, text, own, executor, device)
+        learn = partial(_nce, text, own, executor)
     elif name == "rnn":
         learn = partial(_rnn, text, own, device)
     else:
@@ -211,11 +211,11 @@ def _word2vec(
     return _Result(vectors, facts={"workers": executor.n_workers})
 
 
-def _nce(text: Sentences, own: NceSettings, executor: Threads, device: str, tell: Callable[..., None]) -> _Result:
+def _nce(text: Sentences, own: NceSettings, executor: Threads, tell: Callable[..., None]) -> _Result:
     def on_step(step: NceStep) -> None:
         tell(step.tokens, step.total, loss=step.loss)
 
-    learned = learn_nce(text.ids, text.vocabulary.counts, own, device=device, executor=executor, on_step=on_step)
+    learned = learn_nce(text.ids, text.vocabulary.counts, own, executor=executor, on_step=on_step)
     return _Result(learned.vectors, history=learned.history)
 
 
