@@ -9,22 +9,29 @@ proportional to count^power: with ``delta(w) = s(w) - log(k p_n(w))`` it minimis
 
     -log sigma(delta(w)) - sum over noise x of log(1 - sigma(delta(x)))
 
-The gradients of a mini-batch of segments of text are computed with the model as it stood, and AdaGrad takes one step
-for each row that they touch. Segments, noise and order come from one seed, so the bits do not depend on the workers.
+The last column of ``outputs`` is ``b_w - log(k p_n(w))``, so that ``delta(w) = [q, b'] . [r_hat, 1]``. The gradients of
+a mini-batch of segments of text are computed with the model as it stood, and AdaGrad takes one step for each row that
+they touch. Segments, noise and order come from one seed, so the bits do not depend on the workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.baselines import nce_kernels as kernels
-from wordforest.baselines.nce_kernels import Batch, Model, Noise
+from wordforest.baselines.checks import at_least, check_step, count_words
+from wordforest.baselines.language_model import (
+    LearnedVectors,
+    LearningProgress,
+    OnProgress,
+    diverged,
+    held_out_start,
+)
+from wordforest.baselines.nce_kernels import Model, Slots
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Executor, Threads
 
@@ -34,13 +41,9 @@ _SLOTS = 16  # segments of a batch, from all over the text: neighbouring sentenc
 _PARTS = 16  # of the rows of a table; workers beyond these have nothing to do
 _STEPS = 64  # at least so many steps in a pass over a text that is not tiny
 _SHORTEST = 16  # tokens of a segment
-_HELD_OUT = 50_000  # tokens held out of a long text; of a shorter one, one segment in a hundred
-_LOOKS = (1 / 8, 1 / 4, 1 / 2)  # of the first pass, where the held-out loss is measured too
+_TINY_TEXT = 1000  # tokens: shorter ones are held out and learned from at once
 _SPREAD = 0.1  # context vectors start uniform between minus and plus this
-_RETRIES = 10  # halvings of eta
 _DIVERGED = 3.0  # times the loss at the start
-
-_BITS = 0xFFFFFFFFFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -58,237 +61,147 @@ class NceSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("dimensions", "window", "noise", "share", "epochs", "batch"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} = {value!r}, but it must be a whole number of at least 1.")
-        if not (np.isfinite(self.eta) and self.eta > 0):
-            raise InputError(f"eta = {self.eta}, but the step must be above 0. Leave it out if unsure.")
+        at_least(self, dimensions=1, window=1, noise=1, share=1, epochs=1, batch=1, seed=0)
+        check_step(self.eta)
         if not (np.isfinite(self.power) and self.power >= 0):
             raise InputError(f"power = {self.power}, but it must be at least 0: 1 is the text's own frequencies.")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise InputError(f"seed = {self.seed!r}, but it must be a whole number of at least 0.")
-
-
-@dataclass(frozen=True)
-class NceStep:
-    """Where learning stands: words read of all to read, mean loss of the last step, and of held-out text so far."""
-
-    tokens: int
-    total: int
-    loss: float
-    held_out: float
-
-
-@dataclass(frozen=True, eq=False)
-class Embedding:
-    """What was learned: context vectors r (V, M), target vectors q (V, M), biases b (V,), weights c (2 window, M).
-
-    ``vectors`` are the word vectors to use; ``outputs`` may serve too. ``history`` has a dict for each time the
-    held-out loss was measured, and for each pass that was taken back because it diverged.
-    """
-
-    vectors: NDArray[np.float32]
-    outputs: NDArray[np.float32]
-    biases: NDArray[np.float32]
-    weights: NDArray[np.float32]
-    history: list[dict[str, Any]] = field(default_factory=list)
 
 
 def learn_nce(
-    ids: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    ids: Array,
+    counts: Array,
     settings: NceSettings | None = None,
     *,
     executor: Executor | None = None,
-    on_step: Callable[[NceStep], None] | None = None,
-) -> Embedding:
+    on_step: OnProgress | None = None,
+) -> LearnedVectors:
     """Learn vectors of V words from a text of word ids, where a negative id ends a sentence.
 
     ``counts`` (V,) says how often each word occurs; a word that never does keeps the vector it starts from. ``on_step``
-    is called after every step. The workers of ``executor`` must share memory, as threads do.
+    is called after every step. The workers of ``executor`` must share memory, as threads do. An entry of the history
+    has ``epoch`` (0 before learning), ``tokens``, ``loss`` in the epoch and ``held_out``, the loss of held-out text.
     """
-    learner = NceLearner(np.asarray(ids), np.asarray(counts), settings or NceSettings(), executor or Threads())
-    return learner.learned(on_step)
+    ids, counts, settings = np.asarray(ids), np.asarray(counts), settings or NceSettings()
+    count_words(ids, counts)
+    if not _has_neighbours(ids):
+        raise InputError("no sentence has two words, but a word is predicted from its neighbours. Give running text.")
+    learner = _Learner(ids, counts, settings, executor or Threads())
+    for epoch in range(1, settings.epochs + 1):
+        learner.learn(epoch, on_step)
+    return LearnedVectors(learner.model.vectors, learner.history)
 
 
-def start_model(counts: Array, settings: NceSettings) -> Model:
+def start_model(counts: Array, p_noise: Array, settings: NceSettings) -> Model:
     """Return the model before learning: q = 0 and b = log p(w), so that it predicts each word by its frequency."""
     rng = np.random.default_rng(settings.seed)
     V, M, n = len(counts), settings.dimensions, 2 * settings.window
     vectors = rng.random((V, M), dtype=np.float32) * np.float32(2 * _SPREAD) - np.float32(_SPREAD)
-    biases = np.log(np.maximum(counts, 1) / counts.sum()).astype(np.float32)
-    return Model(vectors, np.zeros((V, M), dtype=np.float32), biases, np.full((n, M), 1 / n, dtype=np.float32))
+    outputs = np.zeros((V, M + 1), dtype=np.float32)
+    outputs[:, M] = np.log(np.maximum(counts, 1) / counts.sum()) - np.log(settings.noise * p_noise)
+    return Model(vectors, outputs, np.full((n, M), 1 / n, dtype=np.float32))
 
 
-def make_noise(counts: Array, settings: NceSettings) -> Noise:
-    """Return the alias table of count^power and log(k p_n(w)), finite for words that never occur."""
-    weights = np.where(counts > 0, np.maximum(counts, 1) ** float(settings.power), 0.0)
-    keep, alias = kernels.build_alias(weights / weights.sum())
-    p = np.where(counts > 0, weights, 1.0) / weights.sum()
-    return Noise(keep, alias, np.log(settings.noise * p).astype(np.float32))
+def noise_distribution(counts: Array, power: float) -> Array:
+    """Return p_n (V,), proportional to count^power; words that never occur have what one occurrence would give."""
+    weights = np.maximum(counts, 1) ** float(power)
+    return np.asarray(weights / weights[counts > 0].sum())
 
 
-def make_batch(settings: NceSettings, length: int, slots: int = _SLOTS, dtype: Any = np.float32) -> Batch:
-    """Return an empty batch of segments of at most ``length`` tokens."""
-    M, k, share, n = settings.dimensions, settings.noise, settings.share, 2 * settings.window
-    groups = -(-length // share)
-    return Batch(
-        tokens=np.full((slots, length + n), -1, dtype=np.int32),
-        pulls=np.zeros((slots, length + n, M), dtype=dtype),
-        centres=np.full((slots, length), -1, dtype=np.int32),
-        contexts=np.zeros((slots, length, M), dtype=dtype),
-        errors=np.zeros((slots, length), dtype=dtype),
-        noise=np.full((slots, groups, k), -1, dtype=np.int32),
-        noise_errors=np.zeros((slots, groups, share, k), dtype=dtype),
-        weight_pulls=np.zeros((slots, n, M), dtype=dtype),
+def make_slots(settings: NceSettings, length: int, slots: int = _SLOTS, dtype: Any = np.float32) -> Slots:
+    """Return empty slots for the gradients of segments of ``length`` tokens."""
+    M, n = settings.dimensions, 2 * settings.window
+    words = length + -(-length // settings.share) * settings.noise
+    return Slots(
+        vectors=np.zeros((slots, length + n, M), dtype=dtype),
+        words=np.full((slots, words), -1, dtype=np.int64),
+        outputs=np.zeros((slots, words, M + 1), dtype=dtype),
+        weights=np.zeros((slots, n, M), dtype=dtype),
     )
 
 
-class _DivergedError(ArithmeticError):
-    """The loss of a step is no number, or far above where it began."""
-
-
-class NceLearner:
+class _Learner:
     """Takes steps; ``model`` and ``history`` are what is learned."""
 
     def __init__(self, ids: Array, counts: Array, settings: NceSettings, executor: Executor) -> None:
-        _check(ids, counts)
-        self.ids, self.settings, self.executor = ids, settings, executor
-        size = max(_SHORTEST, min(settings.batch // _SLOTS, len(ids) // (_SLOTS * _STEPS)))
-        self.borders = kernels.cut_text(ids, size, size // 4)
-        self.examples = _count_examples(ids, self.borders, len(counts))  # (segments,)
-        self.held_out, self.training = _split(self.examples, size)
-        self.per_epoch = int(self.examples[self.training].sum())
-        self.model = start_model(counts, settings)
-        self.squares = Model(*(np.zeros_like(table) for table in self.model))
-        self.noise = make_noise(counts, settings)
-        self.batch = make_batch(settings, size + size // 4)
-        self.places = np.full(len(counts), -1, dtype=np.int32)
-        self.eta = settings.eta
+        self.settings, self.executor = settings, executor
+        start = held_out_start(ids)
+        self.text, self.held_out = ids[:start], ids[start:]
+        if len(ids) < _TINY_TEXT or not (_has_neighbours(self.text) and _has_neighbours(self.held_out)):
+            self.text = self.held_out = ids
+        self.size = max(_SHORTEST, min(settings.batch // _SLOTS, len(ids) // (_SLOTS * _STEPS)))
+        p_noise = noise_distribution(counts, settings.power)
+        self.drawn = np.flatnonzero(counts > 0)  # words that noise is drawn from
+        self.upto = np.cumsum(p_noise[self.drawn])
+        self.model = start_model(counts, p_noise, settings)
+        self.squares, self.gradient = (Model(*(np.zeros_like(table) for table in self.model)) for _ in range(2))
+        self.slots = make_slots(settings, self.size)
         self.history: list[dict[str, Any]] = []
+        self._measure(0, 0)
 
-    def learned(self, on_step: Callable[[NceStep], None] | None) -> Embedding:
-        """Take all steps and return what they led to."""
-        for step in self.steps():
-            if on_step:
-                on_step(step)
-        return Embedding(*self.model, self.history)
-
-    def _kept(self) -> list[Any]:
-        """Return copies of all tables."""
-        return [table.copy() for table in (*self.model, *self.squares)]
-
-    def steps(self) -> Iterator[NceStep]:
-        """Yield after every step; a pass that diverges is taken back and done again with half the step size."""
-        self._look(0, 0, self.eta)
-        epoch = retries = 0
-        while epoch < self.settings.epochs:
-            kept = self._kept()
-            try:
-                yield from self._pass(epoch)
-                epoch += 1
-            except _DivergedError as error:
-                retries += 1
-                if retries > _RETRIES:
-                    raise InputError(f"learning diverges, even with eta = {self.eta:g}. Give a smaller eta.") from error
-                for table, copy in zip((*self.model, *self.squares), kept, strict=True):
-                    table[:] = copy
-                self.eta /= 2
-                self._look(epoch, epoch * self.per_epoch, self.eta, taken_back=True)
-
-    def _pass(self, epoch: int) -> Iterator[NceStep]:
-        """Go once through the training text, its segments in an order of this epoch's own."""
-        order = np.random.default_rng([self.settings.seed, epoch]).permutation(self.training)
-        done, total = epoch * self.per_epoch, self.settings.epochs * self.per_epoch
-        looks = [share * self.per_epoch for share in _LOOKS if epoch == 0]
-        losses, read = 0.0, 0
+    def learn(self, epoch: int, on_step: OnProgress | None) -> None:
+        """Go once through the text, its segments in an order of this epoch's own, and measure."""
+        rng = np.random.default_rng([self.settings.seed, epoch])
+        order = rng.permutation(-(-len(self.text) // self.size)) * self.size
+        total = self.settings.epochs * len(self.text)
+        done, losses, examples = (epoch - 1) * len(self.text), 0.0, 0
         for first in range(0, len(order), _SLOTS):
-            loss, n = self._contrast(order[first : first + _SLOTS], epoch + 1)
-            if not loss <= _DIVERGED * self.history[0]["held_out"] * n:  # true for a loss that is no number, too
-                raise _DivergedError
-            eta = self.eta * (1 - done / total)
-            self._update(eta)
-            done, losses, read = done + n, losses + loss, read + n
-            if looks and done >= looks[0]:
-                looks = [look for look in looks if look > done]
-                self._look(epoch, done, eta, loss=losses / read)
-            yield NceStep(done, total, loss / max(n, 1), self.history[-1]["held_out"])
-        self._look(epoch + 1, done, eta, loss=losses / read)
+            starts = order[first : first + _SLOTS]
+            tokens, loss, n = self._contrast(self.text, starts, rng)
+            if not loss <= _DIVERGED * self.history[0]["held_out"] * n:  # true for NaN, too
+                raise diverged(loss / max(n, 1), done, self.settings.eta)
+            self._update(tokens, self.settings.eta * (1 - done / total))
+            done += int(np.minimum(self.size, len(self.text) - starts).sum())
+            losses, examples = losses + loss, examples + n
+            if on_step:
+                on_step(LearningProgress(done, total, loss / max(n, 1)))
+        self._measure(epoch, done, loss=losses / max(examples, 1))
 
-    def _contrast(self, segments: Array, stream: int) -> tuple[float, int]:
-        """Compute the gradients of up to a batch of segments; return the sum of their losses and of their examples."""
-        job = partial(self._contrast_slot, segments.tolist(), stream)
-        losses, examples = zip(*self.executor.map(job, range(_SLOTS)), strict=True)
-        return sum(losses), sum(examples)
+    def _contrast(self, text: Array, starts: Array, rng: np.random.Generator) -> tuple[Array, float, int]:
+        """Compute the gradients of up to a batch of segments; return their tokens, their loss and their examples."""
+        tokens = cut_segments(text, starts, self.size, self.settings.window)  # (segments, T)
+        groups = -(-self.size // self.settings.share)
+        drawn = np.searchsorted(self.upto, rng.random((len(starts), groups, self.settings.noise)), side="right")
+        noise = self.drawn[np.minimum(drawn, len(self.drawn) - 1)]
 
-    def _contrast_slot(self, segments: list[int], stream: int, s: int) -> tuple[float, int]:
-        """Fill one slot of the batch with a segment of text and a window's margin, or empty it."""
-        start, end = self.borders[segments[s] : segments[s] + 2].tolist() if s < len(segments) else (0, 0)
-        low, high = (max(0, start - self.settings.window), end + self.settings.window) if end else (0, 0)
-        piece = np.array(self.ids[low:high], dtype=np.int32)
-        key = np.uint64(stream_key(self.settings.seed, stream, start))
-        slot = Batch(*(room[s] for room in self.batch))
-        return kernels.contrast_segment(piece, start - low, end - low, key, self.model, self.noise, slot)
+        def contrast(s: int) -> tuple[float, int]:
+            slot = Slots(*(room[s] for room in self.slots))
+            return kernels.contrast(tokens[s], noise[s], self.settings.share, self.model, slot)
 
-    def _update(self, eta: float) -> None:
+        losses, examples = zip(*self.executor.map(contrast, range(len(starts))), strict=True)
+        return tokens, sum(losses), sum(examples)
+
+    def _update(self, tokens: Array, eta: float) -> None:
         """Step all that the batch touches: rows part by part, and the weights, whose scale is 1 / positions."""
+        n = len(tokens)
+        tables = list(zip(self.model, self.squares, self.gradient, strict=True))
+        pulls = (tokens, self.slots.vectors[:n]), (self.slots.words[:n], self.slots.outputs[:n])
 
         def update(part: int) -> None:
-            kernels.update_rows(self.batch, part, _PARTS, self.model, self.squares, self.places, eta)
+            for (words, rows), table in zip(pulls, tables, strict=False):
+                kernels.update_rows(words.reshape(-1), rows.reshape(-1, rows.shape[2]), part, _PARTS, *table, eta)
 
         for _ in self.executor.map(update, range(_PARTS)):
             pass
-        kernels.step_weights(self.batch, self.model, self.squares, eta / len(self.model.weights))
+        weights, squares, _ = tables[2]
+        gradient = self.slots.weights[:n].sum(axis=0).reshape(-1)
+        kernels.step(gradient, weights.reshape(-1), squares.reshape(-1), eta / len(weights))
 
-    def _look(self, epoch: int, tokens: int, eta: float, **more: Any) -> None:
-        """Measure the mean loss of the held-out text, always with the same noise, and write it down."""
-        blocks = [self.held_out[first : first + _SLOTS] for first in range(0, len(self.held_out), _SLOTS)]
-        losses, examples = zip(*(self._contrast(block, 0) for block in blocks), strict=True)
-        self.history.append(
-            {"epoch": epoch, "tokens": tokens, "eta": eta, "held_out": sum(losses) / sum(examples), **more}
-        )
-
-
-def stream_key(*numbers: int) -> int:
-    """Return 64 bits that depend on all the numbers, the key of a stream of noise: splitmix64, chained."""
-    key = 0
-    for number in numbers:
-        key = ((key ^ number) + 0x9E3779B97F4A7C15) & _BITS
-        key = ((key ^ (key >> 30)) * 0xBF58476D1CE4E5B9) & _BITS
-        key = ((key ^ (key >> 27)) * 0x94D049BB133111EB) & _BITS
-        key ^= key >> 31
-    return key
+    def _measure(self, epoch: int, tokens: int, **more: float) -> None:
+        """Append the mean loss of the held-out text, always with the same noise, to the history."""
+        rng = np.random.default_rng([self.settings.seed, 0])
+        starts = np.arange(0, len(self.held_out), self.size)
+        blocks = [starts[first : first + _SLOTS] for first in range(0, len(starts), _SLOTS)]
+        _, losses, examples = zip(*(self._contrast(self.held_out, block, rng) for block in blocks), strict=True)
+        held_out = sum(losses) / max(sum(examples), 1)
+        self.history.append({"epoch": epoch, "tokens": tokens, "held_out": held_out, **more})
 
 
-def _check(ids: Array, counts: Array) -> None:
-    """Refuse arrays of the wrong shape or kind, before anything is read."""
-    for name, array in (("ids", ids), ("counts", counts)):
-        if array.ndim != 1 or not len(array) or not np.issubdtype(array.dtype, np.integer):
-            raise InputError(f"{name} is {array.dtype} of shape {array.shape}, but it must be a row of integers.")
-    if counts.min() < 0 or counts.max() == 0:
-        raise InputError(
-            f"counts go from {counts.min()} to {counts.max()}, but they must be at least 0, and some above."
-        )
+def _has_neighbours(ids: Array) -> bool:
+    return bool(((ids[1:] >= 0) & (ids[:-1] >= 0)).any())
 
 
-def _count_examples(ids: Array, borders: Array, n_words: int) -> Array:
-    """Return how many words with a neighbour each segment has, (segments,); ids must name words."""
-    examples, largest = kernels.count_examples(ids, borders)
-    if largest >= n_words:
-        raise InputError(
-            f"ids has the word {largest}, but counts has {n_words} words. Give ids and counts of one text."
-        )
-    if not examples.any():
-        raise InputError("no sentence has two words, but a word is predicted from its neighbours. Give running text.")
-    return examples
-
-
-def _split(examples: Array, size: int) -> tuple[Array, Array]:
-    """Choose segments to hold out, spread evenly, and those to learn from; of a short text, both are all of it."""
-    useful = np.flatnonzero(examples)
-    n = min(_HELD_OUT // size, len(useful) // 100)
-    if n == 0:
-        return useful, useful
-    chosen = useful[(2 * np.arange(n) + 1) * len(useful) // (2 * n)]
-    return chosen, np.setdiff1d(useful, chosen)
+def cut_segments(text: Array, starts: Array, size: int, window: int) -> Array:
+    """Return ``size`` tokens from each start on and a window on both sides, (segments, T); -1 outside the text."""
+    places = starts[:, None] + np.arange(-window, size + window)
+    inside = (places >= 0) & (places < len(text))
+    return np.where(inside, text[np.clip(places, 0, len(text) - 1)], -1).astype(np.int64)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +19,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.baselines import rnn_network as network
+from wordforest.baselines.checks import at_least, check_step, count_words
+from wordforest.baselines.language_model import (
+    LearnedVectors,
+    LearningProgress,
+    OnProgress,
+    diverged,
+    held_out_start,
+)
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.runtime.gpu import check_device
 
 Array = NDArray[Any]
+Tensor = Any  # torch.Tensor; torch is an optional extra
 
-_HELD_OUT_SHARE = 0.01
-_HELD_OUT = 50_000  # tokens at most
 _PIECE = 1 << 22  # tokens that are on the device at a time
 _LAST_ETA = 0.05  # the step at the end, as a share of that at the start
 _REPORT_EVERY = 1.0  # seconds
@@ -46,40 +52,8 @@ class RnnSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("dimensions", 1), ("epochs", 1), ("streams", 1), ("steps", 1), ("samples", 1), ("seed", 0)
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise InputError(f"{name} = {value!r}, but it must be a whole number of at least {least}.")
-        if not (math.isfinite(self.eta) and self.eta > 0):
-            raise InputError(f"eta = {self.eta}, but the step must be above 0. Leave it out if unsure.")
-
-
-@dataclass(frozen=True)
-class RnnStep:
-    """Where learning stands: tokens read of all to read, mean loss of the last by sampling, and its exponential."""
-
-    tokens: int
-    total: int
-    loss: float
-    perplexity: float
-
-
-@dataclass(frozen=True, eq=False)
-class RnnLearned:
-    """Vectors (V, M) float32, what was measured after each epoch, and the last perplexity on held-out text.
-
-    An entry of the history has ``epoch``, ``tokens`` read so far, ``loss`` in the epoch by sampling, ``perplexity``
-    on held-out text, over all words and borders.
-    """
-
-    vectors: Array
-    history: list[dict[str, float]]
-    perplexity: float
-
-
-OnStep = Callable[[RnnStep], None]
+        at_least(self, dimensions=1, epochs=1, streams=1, steps=1, samples=1, seed=0)
+        check_step(self.eta)
 
 
 def learn_rnn(
@@ -89,23 +63,25 @@ def learn_rnn(
     *,
     device: str = "cpu",
     threads: int = 1,
-    on_step: OnStep | None = None,
-) -> RnnLearned:
+    on_step: OnProgress | None = None,
+) -> LearnedVectors:
     """Learn vectors from the text ``ids`` (n,), rows of a vocabulary with ``counts`` (V,); negative: end of a sentence.
 
     ``device`` is "cpu" or "cuda". ``threads`` is how many cores PyTorch uses: steps are small, so a second one gains
     little at M = 52, and two lose far more than that where other work shares the cores. The same seed gives the same
     bits for the same device and number of threads. ``on_step`` is called about every second and at every epoch's end.
+    An entry of the history has ``epoch``, ``tokens`` read so far, ``loss`` in the epoch by sampling, and ``perplexity``
+    on held-out text, over all words and borders.
     """
     settings = settings or RnnSettings()
     frequencies = _frequencies(ids, counts)  # (V + 1,)
     _check_device(device, threads)
     text = _Text(ids, len(frequencies) - 1, settings, device)
-    with _as_asked(threads):
+    with _threads_of_torch(threads):
         learner = _Learner(text, frequencies, settings, device)
-        history = [learner.epoch(number, on_step) for number in range(1, settings.epochs + 1)]
-        vectors = learner.net.U[:-1].cpu().numpy().copy()
-    return RnnLearned(vectors, history, history[-1]["perplexity"])
+        history = [learner.learn(epoch, on_step) for epoch in range(1, settings.epochs + 1)]
+        vectors = learner.net.U[:-1].detach().cpu().numpy().copy()
+    return LearnedVectors(vectors, history)
 
 
 class _Text:
@@ -113,7 +89,7 @@ class _Text:
 
     def __init__(self, ids: Array, border: int, settings: RnnSettings, device: str) -> None:
         self.border, self.device, self.steps = border, device, settings.steps
-        start = _held_out_start(ids)
+        start = held_out_start(ids)
         self.held_out = self._rows(ids[start:])  # (n_held_out,)
         n = start - 1  # pairs of neighbours
         self.streams = max(1, min(settings.streams, n // settings.steps))
@@ -124,7 +100,7 @@ class _Text:
     def __len__(self) -> int:
         return self.streams * self.length
 
-    def chunks(self) -> Iterator[tuple[Any, Any]]:
+    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield inputs and outputs (steps, streams), in order; the last chunk may be shorter."""
         width = max(1, _PIECE // (self.streams * self.steps)) * self.steps
         for first in range(0, self.length, width):
@@ -132,7 +108,7 @@ class _Text:
             x, y = self._rows(self.inputs[:, piece].T), self._rows(self.outputs[:, piece].T)
             yield from zip(x.split(self.steps), y.split(self.steps), strict=True)
 
-    def _rows(self, ids: Array) -> Any:
+    def _rows(self, ids: Array) -> Tensor:
         """Return ids as a tensor on the device, a border as the row after the last word."""
         import torch
 
@@ -146,94 +122,74 @@ class _Learner:
     def __init__(self, text: _Text, frequencies: Array, settings: RnnSettings, device: str) -> None:
         import torch
 
+        from wordforest.baselines import rnn_network
+
         self.text, self.settings, self.device = text, settings, device
         self.generator = torch.Generator().manual_seed(settings.seed)  # on the CPU, so that devices start alike
-        self.net = network.Network.start(frequencies, settings.dimensions, self.generator, device)
-        pi = network.inclusion(frequencies, settings.samples)
-        self.sampler = network.Sampler.start(pi, self.net.U.dtype, device)
+        self.network = rnn_network
+        self.net = rnn_network.Network.start(frequencies, settings.dimensions, self.generator, device)
+        self.optimizer = self.net.optimizer(settings.eta)
+        self.steps = [group["lr"] for group in self.optimizer.param_groups]
+        pi = rnn_network.inclusion(frequencies, settings.samples)
+        self.sampler = rnn_network.Sampler.start(pi, self.net.U.dtype, device)
         self.tokens, self.total = 0, settings.epochs * len(text)
 
-    def epoch(self, number: int, on_step: OnStep | None) -> dict[str, float]:
+    def learn(self, epoch: int, on_step: OnProgress | None) -> dict[str, float]:
         """Read the text once and measure; return an entry of the history."""
         import torch
 
-        told = time.monotonic()
+        reported = time.monotonic()
         whole, recent, n_recent = 0.0, torch.zeros((), device=self.device), 0
         h = torch.zeros(self.text.streams, self.settings.dimensions, device=self.device)
         for x, y in self.text.chunks():
             h, loss = self._step(x, y, h)
             recent += loss
             n_recent += y.numel()
-            if time.monotonic() - told > _REPORT_EVERY or self.tokens == number * len(self.text):
+            if time.monotonic() - reported > _REPORT_EVERY or self.tokens == epoch * len(self.text):
                 whole += float(recent)
-                self._tell(float(recent) / n_recent, on_step)
-                told, n_recent = time.monotonic(), 0
+                mean = self._checked(float(recent) / n_recent)
+                if on_step:
+                    on_step(LearningProgress(self.tokens, self.total, mean))
+                reported, n_recent = time.monotonic(), 0
                 recent.zero_()
-        perplexity = self._perplexity(network.exact_loss(self.net, self.text.held_out))
-        return {"epoch": number, "tokens": self.tokens, "loss": whole / len(self.text), "perplexity": perplexity}
+        perplexity = math.exp(self._checked(self.network.exact_loss(self.net, self.text.held_out)))
+        return {"epoch": epoch, "tokens": self.tokens, "loss": whole / len(self.text), "perplexity": perplexity}
 
-    def _step(self, x: Any, y: Any, h: Any) -> tuple[Any, Any]:
+    def _step(self, x: Tensor, y: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """Learn from a chunk; return the last states and the sum of its losses."""
         import torch
 
         start = torch.rand(1, generator=self.generator, dtype=torch.float64).to(self.device)
-        sample = self.sampler.draw(start)
-        gradient, h = network.gradients(self.net, x, y, h, sample, self.sampler.log_pi)
-        eta = self.settings.eta * (1 - (1 - _LAST_ETA) * self.tokens / self.total)
-        network.move(self.net, gradient, eta)
+        H = self.network.hidden_states(self.net, x, h)
+        loss = self.network.sampled_loss(self.net, H, y, self.sampler.draw(start), self.sampler.log_pi)
+        self.optimizer.zero_grad()
+        loss.backward()
+        left = 1 - (1 - _LAST_ETA) * self.tokens / self.total
+        for group, step in zip(self.optimizer.param_groups, self.steps, strict=True):
+            group["lr"] = step * left
+        self.optimizer.step()
         self.tokens += y.numel()
-        return h, gradient.loss
+        return H[-1].detach(), loss.detach()
 
-    def _tell(self, loss: float, on_step: OnStep | None) -> None:
-        perplexity = self._perplexity(loss)
-        if on_step:
-            on_step(RnnStep(self.tokens, self.total, loss, perplexity))
-
-    def _perplexity(self, loss: float) -> float:
+    def _checked(self, loss: float) -> float:
         if not loss < _DIVERGED:
-            raise InputError(
-                f"learning diverged: the loss is {loss:.3g} after {self.tokens} tokens. "
-                f"The step eta = {self.settings.eta} is too large: lower it."
-            )
-        return math.exp(loss)
+            raise diverged(loss, self.tokens, self.settings.eta)
+        return loss
 
 
 def _frequencies(ids: Array, counts: Array) -> Array:
     """Return how often each word and, after them, the border comes, at least 1 (V + 1,); refuse what cannot be read."""
-    if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.signedinteger):
-        raise InputError(f"expected ids of shape (n,) and type int32, but {ids.dtype} of shape {ids.shape} came.")
-    if counts.ndim != 1 or len(counts) < 1 or not (np.isfinite(counts).all() and (counts >= 0).all()):
-        raise InputError(
-            f"expected the counts of at least one word, all at least 0, but an array of shape {counts.shape} came."
-        )
-    n_borders, highest = 0, -1
-    for first in range(0, len(ids), _PIECE):
-        piece = ids[first : first + _PIECE]
-        n_borders += int(np.count_nonzero(piece < 0))
-        highest = max(highest, int(piece.max()))
-    if highest >= len(counts):
-        raise InputError(
-            f"ids hold the row {highest}, but counts has {len(counts)} rows. Use the ids and counts of one vocabulary."
-        )
-    if len(ids) - n_borders < 3 or len(ids) < 5:
-        raise InputError(f"the text has {len(ids) - n_borders} words: too few to learn from. Give more text.")
-    borders = n_borders / (len(ids) - n_borders) * counts.sum()  # counts may be those of a longer text
+    n_words = count_words(ids, counts)
+    if n_words < 3 or len(ids) < 5:
+        raise InputError(f"the text has {n_words} words: too few to learn from. Give more text.")
+    borders = (len(ids) - n_words) / n_words * counts.sum()  # counts may be those of a longer text
     return np.asarray(np.maximum(np.append(counts, borders), 1), dtype=np.float64)
-
-
-def _held_out_start(ids: Array) -> int:
-    """Return where the held-out end begins: after the border of a sentence if one is near."""
-    n = len(ids)
-    size = min(_HELD_OUT, max(2, round(_HELD_OUT_SHARE * n)))
-    before = ids[max(2, n - 2 * size) : n - size]
-    borders = np.flatnonzero(before < 0)
-    return n - size - (len(before) - 1 - int(borders[-1]) if len(borders) else 0)
 
 
 def _check_device(device: str, threads: int) -> None:
     """Refuse a device that is not there, and a number of threads that cannot be."""
     try:
-        import torch  # noqa: F401 the CPU's way needs it, too
+        import torch  # noqa: F401 the CPU needs it, too
     except ImportError as error:
         raise MissingExtraError("the baseline rnn", "baselines") from error
     check_device(device, "the baseline rnn", "baselines")
@@ -242,14 +198,14 @@ def _check_device(device: str, threads: int) -> None:
 
 
 @contextmanager
-def _as_asked(threads: int) -> Iterator[None]:
-    """Set PyTorch to ``threads`` threads and to no gradients of its own, and back at the end."""
+def _threads_of_torch(threads: int) -> Iterator[None]:
+    """Set PyTorch to ``threads`` threads and to trust its own sparse gradients, and back at the end."""
     import torch
 
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        with torch.no_grad():
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):
             yield
     finally:
         torch.set_num_threads(before)

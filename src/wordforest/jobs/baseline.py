@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.baselines.nce import NceSettings, NceStep, learn_nce
-from wordforest.baselines.rnn import RnnSettings, RnnStep, learn_rnn
+from wordforest.baselines.language_model import LearningProgress
+from wordforest.baselines.nce import NceSettings, learn_nce
+from wordforest.baselines.rnn import RnnSettings, learn_rnn
 from wordforest.baselines.sparse_coding import SparseCodingSettings
 from wordforest.baselines.svd import SvdSettings, hellinger_pca, pca
 from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
@@ -170,9 +171,9 @@ def _from_counts(
     job.report(Event("learn", 0, None, "words"))
     counts = counted.counts
     if name == "hpca":
-        found = hellinger_pca(counts.matrix, own, executor=job.threads)
+        found = hellinger_pca(counts.matrix, own)
     else:
-        found = pca(associate(counts, **asdict(association)), own, executor=job.threads)
+        found = pca(associate(counts, **asdict(association)), own)
     job.report(Event("learn", len(counts.vocabulary), len(counts.vocabulary), "words"))
     return _Result(found.words, found.contexts if name == "pca" else None, [], {"values": found.values.tolist()})
 
@@ -212,7 +213,7 @@ def _word2vec(
 
 
 def _nce(text: Sentences, own: NceSettings, executor: Threads, tell: Callable[..., None]) -> _Result:
-    def on_step(step: NceStep) -> None:
+    def on_step(step: LearningProgress) -> None:
         tell(step.tokens, step.total, loss=step.loss)
 
     learned = learn_nce(text.ids, text.vocabulary.counts, own, executor=executor, on_step=on_step)
@@ -220,8 +221,9 @@ def _nce(text: Sentences, own: NceSettings, executor: Threads, tell: Callable[..
 
 
 def _rnn(text: Sentences, own: RnnSettings, device: str, tell: Callable[..., None]) -> _Result:
-    def on_step(step: RnnStep) -> None:
+    def on_step(step: LearningProgress) -> None:
         tell(step.tokens, step.total, loss=step.loss)
 
     learned = learn_rnn(text.ids, text.vocabulary.counts, own, device=device, on_step=on_step)
-    return _Result(learned.vectors, history=learned.history, facts={"perplexity": learned.perplexity})
+    facts = {"perplexity": learned.history[-1]["perplexity"]}
+    return _Result(learned.vectors, history=learned.history, facts=facts)
