@@ -70,7 +70,7 @@ def rnn(options: argparse.Namespace) -> None:
     seconds = time.perf_counter() - started
     value = similarity(wf.Vectors(vocabulary.words, learned.vectors), options.data)
     print(f"V = {len(vocabulary)}, {settings}")
-    print(f"perplexity {learned.perplexity:.0f}, similarity {value:.3f}, {seconds:.0f} s")
+    print(f"perplexity {learned.history[-1]['perplexity']:.0f}, similarity {value:.3f}, {seconds:.0f} s")
 
 
 def tokens_of(corpus: str | None, limit: int | None = None) -> tuple[np.ndarray, wf.Vocabulary]:
