@@ -7,7 +7,9 @@ import pytest
 from scipy import sparse
 
 import wordforest as wf
-from wordforest.baselines.sparse_coding import SparseCodingSettings, learn_sparse_codes
+from wordforest.baselines.sparse_coding import SparseCodingSettings
+from wordforest.coder.fit import fit
+from wordforest.coder.rows import as_rows
 from wordforest.errors import InputError
 
 
@@ -21,13 +23,13 @@ def sparse_matrix(rows: int, columns: int, seed: int = 0) -> sparse.csr_array:
 class TestSparseCoding:
     def test_sc_is_the_flat_forest(self):
         X = sparse_matrix(200, 60)
-        ours = learn_sparse_codes(X, SparseCodingSettings(dimensions=8, lam=0.3))
+        ours = fit(as_rows(X), SparseCodingSettings(dimensions=8, lam=0.3).plan)
         flat = wf.learn_online(X, wf.ForestL2(wf.Forest.flat(8), 0.3), 8)
         assert np.allclose(ours.A, flat.A, atol=1e-6)
 
     def test_nnse_codes_are_never_negative_and_some_are_zero(self):
         X = sparse_matrix(200, 60)
-        A = learn_sparse_codes(X, SparseCodingSettings(dimensions=8, lam=0.3, nonnegative=True)).A
+        A = fit(as_rows(X), SparseCodingSettings(dimensions=8, lam=0.3, nonnegative=True).plan).A
         assert A.min() == 0
         assert A.max() > 0
 

@@ -170,10 +170,8 @@ def _from_counts(
         return _Result(fitted.A, fitted.D, history, fitted.learned.facts)
     job.report(Event("learn", 0, None, "words"))
     counts = counted.counts
-    if name == "hpca":
-        found = hellinger_pca(counts.matrix, own)
-    else:
-        found = pca(associate(counts, **asdict(association)), own)
+    hpca = name == "hpca"
+    found = hellinger_pca(counts.matrix, own) if hpca else pca(associate(counts, **asdict(association)), own)
     job.report(Event("learn", len(counts.vocabulary), len(counts.vocabulary), "words"))
     return _Result(found.words, found.contexts if name == "pca" else None, [], {"values": found.values.tolist()})
 
