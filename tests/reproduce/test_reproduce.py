@@ -14,8 +14,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.commands import run_command
 from wordforest.errors import InputError
-from wordforest.reproduce import reproduce
+from wordforest.reproduce import jobs, reproduce
 from wordforest.reproduce.chart import Dot, dots
 from wordforest.reproduce.document import Code, Heading, Items, Paragraph, Pictures, Table, to_html, to_markdown
 from wordforest.reproduce.plan import cells_of, read_experiment, without
@@ -174,6 +175,19 @@ def made(tmp_path_factory: pytest.TempPathFactory, corpus: Path, data: Path) -> 
     return folder / "small.toml", folder / "out", said
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs run in this process, where only their results count; ``made`` has processes as users have them."""
+
+    def run(arguments: list[str], report: Reporter) -> tuple[float, int]:
+        ended = run_command(*arguments, "--quiet")
+        if ended.returncode:
+            raise jobs.FailedJobError(ended.stderr)
+        return 1.0, 1
+
+    monkeypatch.setattr(jobs, "run_command", run)
+
+
 class TestReproduce:
     def test_counts_are_shared_and_each_job_runs_once(self, made):
         _, _, said = made
@@ -188,6 +202,7 @@ class TestReproduce:
         assert said.commands == []
         assert (out / "results.json").read_text() == before
 
+    @pytest.mark.usefixtures("in_process")
     def test_only_what_changed_runs_again(self, made, corpus, data, tmp_path):
         path, out, _ = made
         changed = tmp_path / "changed.toml"
@@ -197,6 +212,7 @@ class TestReproduce:
         assert [line.split()[1] for line in said.commands] == ["train"]
         reproduce(path, out, corpus=[str(corpus)], data=data)  # the others are not disturbed
 
+    @pytest.mark.usefixtures("in_process")
     def test_another_text_runs_all_again(self, made, corpus, data, tmp_path):
         path = made[0]
         other = tmp_path / "other.txt"
@@ -247,7 +263,8 @@ class TestReproduce:
         assert "http" not in page.replace("http-equiv", "")
         assert "<svg" in page
 
-    def test_a_model_that_fails_is_told_and_the_others_go_on(self, corpus, data, tmp_path):
+    @pytest.mark.usefixtures("in_process")
+    def test_a_model_that_fails_is_reported_and_the_others_still_run(self, corpus, data, tmp_path):
         path = tmp_path / "bad.toml"
         path.write_text(SMALL.replace("sizes = [13]\nseeds = [0, 1]\n\n", "sizes = [13000]\n\n", 1))
         rows = reproduce(path, tmp_path / "out", corpus=[str(corpus)], data=data)
