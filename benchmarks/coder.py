@@ -44,14 +44,14 @@ def solvers(_: argparse.Namespace) -> None:
         rng.standard_normal((500, 2000)).astype(np.float32)
         + 2 * rng.standard_normal((500, 520)).astype(np.float32) @ D.T
     )
-    XD, gram = X @ D, wf.Gram(D.T @ D)
+    XD, gram = X @ D, wf.coder.Gram(D.T @ D)
     energy = float((X.astype(np.float64) ** 2).sum())
     print(f"M = 520, condition number {gram.lipschitz / gram.curvature:.0f}\n")
     print("| non-zeros | solver | 1e-4 | 1e-6 | 1e-8 |\n|---|---|---|---|---|")
     for lam in (0.1, 2.0, 8.0):
-        penalty = wf.ForestL2(forest, lam)
-        wide = wf.Gram(gram.DD.astype(np.float64))
-        best = wf.admm(XD.astype(np.float64), wide, penalty, tol=1e-12, max_iter=5000).A
+        penalty = wf.coder.ForestL2(forest, lam)
+        wide = wf.coder.Gram(gram.DD.astype(np.float64))
+        best = wf.coder.admm(XD.astype(np.float64), wide, penalty, tol=1e-12, max_iter=5000).A
         for name, solve in _solver_list(forest, lam).items():
             cells = [
                 _seconds_to(solve, XD, gram, penalty, _value(best, XD, gram, penalty), energy, share)
@@ -65,8 +65,10 @@ def _solver_list(forest: wf.Forest, lam: float) -> dict[str, Callable[..., Any]]
         return _descend(XD, gram.DD, forest, lam, n)
 
     return {
-        "FISTA, restarts by word": lambda XD, gram, penalty, n: wf.fista(XD, gram, penalty, tol=0.0, max_iter=n).A,
-        "ADMM, over-relaxed": lambda XD, gram, penalty, n: wf.admm(XD, gram, penalty, tol=0.0, max_iter=n).A,
+        "FISTA, restarts by word": lambda XD, gram, penalty, n: (
+            wf.coder.fista(XD, gram, penalty, tol=0.0, max_iter=n).A
+        ),
+        "ADMM, over-relaxed": lambda XD, gram, penalty, n: wf.coder.admm(XD, gram, penalty, tol=0.0, max_iter=n).A,
         "descent over trees, active sets": trees,
     }
 
@@ -144,13 +146,13 @@ def spams(options: argparse.Namespace) -> None:
     D = rng.standard_normal((2000, 520))
     D /= np.linalg.norm(D, axis=0)
     X = rng.standard_normal((options.words, 520)) @ D.T + 0.5 * rng.standard_normal((options.words, 2000))
-    penalty = wf.ForestL2(forest, 0.3)
-    wf.encode(X[:200], D, penalty)
+    penalty = wf.coder.ForestL2(forest, 0.3)
+    wf.coder.encode(X[:200], D, penalty)
     rows = []
     for dtype in (np.float32, np.float64):
         x, d = X.astype(dtype), D.astype(dtype)
         started = time.perf_counter()
-        codes = wf.encode(x, d, penalty)
+        codes = wf.coder.encode(x, d, penalty)
         rows.append((f"wordforest {dtype.__name__}", time.perf_counter() - started, codes.A))
     started = time.perf_counter()
     W = others.fistaTree(
@@ -159,10 +161,10 @@ def spams(options: argparse.Namespace) -> None:
         regul="tree-l2", loss="square", tol=1e-6, max_it=5000, compute_gram=True,
     )  # fmt: skip
     rows.append(("SPAMS fistaTree, tol 1e-6", time.perf_counter() - started, np.asarray(W).T))
-    best = min(wf.objective(X, D, A, penalty) for _, _, A in rows)
+    best = min(wf.coder.objective(X, D, A, penalty) for _, _, A in rows)
     print("| coder | seconds | above the best objective | non-zeros |\n|---|---|---|---|")
     for name, seconds, A in rows:
-        excess = wf.objective(X, D, A, penalty) / best - 1
+        excess = wf.coder.objective(X, D, A, penalty) / best - 1
         print(f"| {name} | {seconds:.2f} | {excess:.1e} | {np.mean(A != 0):.1%} |")
     print(f"\nratio {rows[2][1] / rows[0][1]:.0f} (float32), {rows[2][1] / rows[1][1]:.0f} (float64)")
 
@@ -228,8 +230,12 @@ def growth(_: argparse.Namespace) -> None:
         )
         X.sum_duplicates()
         started = time.perf_counter()
-        wf.learn_online(
-            X, wf.ForestL2(wf.Forest.complete(20), 0.1), 260, wf.OnlineSettings(epochs=2, tol=0.0), executor=Threads()
+        wf.coder.learn_online(
+            X,
+            wf.coder.ForestL2(wf.Forest.complete(20), 0.1),
+            260,
+            wf.coder.OnlineSettings(epochs=2, tol=0.0),
+            executor=Threads(),
         )
         seconds.append(time.perf_counter() - started)
     print(f"V = 20,000: {seconds[1]:.1f} s, V = 40,000: {seconds[2]:.1f} s, ratio {seconds[2] / seconds[1]:.2f}")

@@ -54,14 +54,14 @@ def quality(options: argparse.Namespace) -> None:
     words, _, matrix, _ = read_counts(Path(options.counts))
     X = wf.pmi(matrix)
     print("| learner | W | seconds | similarity | non-zeros |\n|---|---|---|---|---|")
-    penalty = wf.ForestL2(wf.Forest.complete(4), 0.01)
+    penalty = wf.coder.ForestL2(wf.Forest.complete(4), 0.01)
     for zeros in (0.0, 0.1, 0.3, 1.0):
-        settings = wf.EntrySettings(zeros=zeros, tau=0.001, epochs=5)
+        settings = wf.coder.EntrySettings(zeros=zeros, tau=0.001, epochs=5)
         started = time.perf_counter()
-        learned = wf.learn_from_entries(X, penalty, 52, settings)
+        learned = wf.coder.learn_from_entries(X, penalty, 52, settings)
         _row("entries", f"{zeros:g}", time.perf_counter() - started, words, learned.A, options.data)
     started = time.perf_counter()
-    learned = wf.learn_online(X, wf.ForestL2(wf.Forest.complete(4), 0.1), 52)
+    learned = wf.coder.learn_online(X, wf.coder.ForestL2(wf.Forest.complete(4), 0.1), 52)
     _row("online", "1", time.perf_counter() - started, words, learned.A, options.data)
 
 
@@ -95,7 +95,7 @@ def lazy(options: argparse.Namespace) -> None:
     eta = None
     print("| prox | objective | non-zeros | similarity | M visits/s |\n|---|---|---|---|---|")
     for k in (1, 4, 16):
-        settings = wf.EntrySettings(eta=eta, tau=0.001, lazy=k, epochs=3, tol=0.0)
+        settings = wf.coder.EntrySettings(eta=eta, tau=0.001, lazy=k, epochs=3, tol=0.0)
         learned, rate = timed(X, (4, 0.1), settings, max(options.workers))
         eta = eta or learned.eta
         step = learned.history[-1]
@@ -110,9 +110,9 @@ def grid(options: argparse.Namespace) -> None:
     X = wf.pmi(matrix)
     print("| eta | ended with | times halved | objective | finite | similarity |\n|---|---|---|---|---|---|")
     for eta in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 100.0):
-        settings = wf.EntrySettings(eta=eta, tau=0.001, epochs=1, tol=0.0)
-        penalty = wf.ForestL2(wf.Forest.complete(4), 0.01)
-        learned = wf.learn_from_entries(X, penalty, 52, settings, executor=Threads(max(options.workers)))
+        settings = wf.coder.EntrySettings(eta=eta, tau=0.001, epochs=1, tol=0.0)
+        penalty = wf.coder.ForestL2(wf.Forest.complete(4), 0.01)
+        learned = wf.coder.learn_from_entries(X, penalty, 52, settings, executor=Threads(max(options.workers)))
         finite = bool(np.isfinite(learned.A).all() and np.isfinite(learned.D).all())
         score = f"{similarity(words, learned.A, options.data):.3f}" if options.data else ""
         facts = (f"{eta:g}", f"{learned.eta:.2g}", len(learned.notices), f"{learned.history[-1].objective:.5g}", finite)
@@ -143,23 +143,23 @@ def spool_one(options: argparse.Namespace) -> None:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
         memory.append(next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")))
 
-    settings = wf.EntrySettings(eta=0.005, tau=0.001, epochs=3, tol=0.0)
+    settings = wf.coder.EntrySettings(eta=0.005, tau=0.001, epochs=3, tol=0.0)
     _, rate = timed(X, (4, 0.01), settings, options.workers[0], allocate, look)
     print(f"| in {options.where} | {seconds[0]:.1f} | {rate / 1e6:.2f} | {max(memory) / 1024:.0f} |")
 
 
 def visits_per_second(X: Any, trees: int, lazy: int, workers: int) -> float:
-    settings = wf.EntrySettings(eta=0.005, tau=0.001, lazy=lazy, epochs=3, tol=0.0)
+    settings = wf.coder.EntrySettings(eta=0.005, tau=0.001, lazy=lazy, epochs=3, tol=0.0)
     return timed(X, (trees, 0.01), settings, workers)[1]
 
 
 def timed(
-    X: Any, model: tuple[int, float], settings: wf.EntrySettings, workers: int, allocate: Any = np.empty,
+    X: Any, model: tuple[int, float], settings: wf.coder.EntrySettings, workers: int, allocate: Any = np.empty,
     on_pass: Any = None,
 ) -> tuple[Any, float]:  # fmt: skip
     """Learn with so many trees and this lam; return it, and the visits a second of the quickest pass but the first."""
     trees, lam = model
-    penalty = wf.ForestL2(wf.Forest.complete(trees), lam)
+    penalty = wf.coder.ForestL2(wf.Forest.complete(trees), lam)
     executor = Threads(workers)
     marks: list[float] = []
 
@@ -168,7 +168,7 @@ def timed(
         if on_pass:
             on_pass(*at)
 
-    learned = wf.learn_from_entries(
+    learned = wf.coder.learn_from_entries(
         X, penalty, 13 * trees, settings, executor=executor, on_step=mark, allocate=allocate
     )
     objective = EntryObjective(stored_pairs(X), penalty, settings.tau, settings.zeros, (1.0, 1.0), 0)

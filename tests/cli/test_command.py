@@ -16,12 +16,11 @@ import typer.main
 import wordforest as wf
 from tests.cli.shell import WORDFOREST, done, environment
 from tests.commands import run_command
+from tests.test_init import modules_after
 from wordforest.cli import app
 from wordforest.cli.command import COMMANDS
 from wordforest.options import COMMANDS as LONG
 from wordforest.options import OPTIONS, PRESETS, SHORT_HELP, taken_by
-
-HEAVY = ["torch", "dask", "matplotlib", "flask", "numba", "sklearn", "scipy"]
 
 
 class TestErrors:
@@ -145,27 +144,7 @@ class TestSettings:
         assert (missing.returncode, "no.toml: cannot be read" in missing.stderr) == (2, True)
 
 
-def modules_after(code: str) -> list[str]:
-    """Return which heavy packages a program has imported at its end."""
-    program = f"{code}\nimport json, sys\nsys.stderr.write(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
-    found: list[str] = json.loads(result.stderr)
-    return found
-
-
 class TestImports:
-    def test_importing_the_package_imports_nothing_heavy(self):
-        assert modules_after("import wordforest; dir(wordforest); wordforest.__version__") == []
-
-    def test_the_probe_sees_what_is_imported(self):
-        assert "scipy" in modules_after("import wordforest; wordforest.Vectors")
-
-    def test_every_public_name_resolves_to_itself(self):
-        assert len(set(wf.__all__)) == len(wf.__all__)
-        assert all(getattr(wf, name).__name__ == name for name in wf.__all__)
-        with pytest.raises(AttributeError, match="no attribute 'Forrest'"):
-            wf.Forrest  # noqa: B018
-
     def test_the_help_of_all_commands_imports_nothing_heavy(self):
         code = f"""
 import contextlib, io, sys

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.kernels import plain
-from wordforest.coder.objective import objective
+from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import NoPenalty
 from wordforest.runtime.threads import Threads
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import Lasso
+from wordforest.coder.encode import Codes, Gram, Solver, admm, encode, fista, word_objectives
 
 from wordforest.coder.certificate import lam_max
-from wordforest.coder.encode import Codes, Gram, Solver, admm, encode, fista, word_objectives
 from wordforest.coder.forest import Forest
-from wordforest.coder.objective import objective
+from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 from wordforest.runtime.threads import Threads
 

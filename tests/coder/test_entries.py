@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
+from wordforest.coder.pairs import stored_pairs
+from wordforest.coder.walk import tree_of
 
 from tests.strategies import forests_with_rows
 from wordforest.coder.entries import EntrySettings, EntryState, LearnedFromEntries, learn_from_entries
@@ -18,12 +20,10 @@ from wordforest.coder.entries_objective import EntryObjective
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import plain
 from wordforest.coder.kernels.entries import ENTRY, Rule, Side, prox_row, visit
-from wordforest.coder.objective import entry_objective, objective
+from wordforest.coder.objectives import entry_objective, objective
 from wordforest.coder.online import OnlineSettings, learn_online
-from wordforest.coder.pairs import stored_pairs
 from wordforest.coder.penalties import L1, ForestL2, ForestLInf, NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.strata import Strata, cut
-from wordforest.coder.walk import tree_of
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Threads
 

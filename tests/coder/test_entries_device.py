@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordforest.coder.pairs import stored_pairs
+from wordforest.coder.walk import shape_of
 
 from tests.coder.test_entries import FOREST, M, matrix
 from tests.coder.test_rows_device import DEVICES
@@ -17,9 +19,7 @@ from wordforest.coder.kernels import entries, on_host, plain
 from wordforest.coder.kernels.counter import below, random_bits, uniform
 from wordforest.coder.kernels.entries import Rule, Side
 from wordforest.coder.kernels.visits import Visits, visit_blocks, weighted_squares
-from wordforest.coder.pairs import stored_pairs
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, Penalty
-from wordforest.coder.walk import shape_of
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Threads
 

@@ -28,8 +28,8 @@ def test_transform_codes_new_rows() -> None:
     coder = wf.ForestCoder(trees=1, lam=0.2, random_state=0).fit(matrix())
     new = matrix(seed=1)
     A = coder.transform(new)
-    better = wf.objective(new, coder.components_.T, A, wf.ForestL2(coder.forest_, 0.2))
-    assert better < wf.objective(new, coder.components_.T, 0 * A, wf.ForestL2(coder.forest_, 0.2))
+    better = wf.coder.objective(new, coder.components_.T, A, wf.coder.ForestL2(coder.forest_, 0.2))
+    assert better < wf.coder.objective(new, coder.components_.T, 0 * A, wf.coder.ForestL2(coder.forest_, 0.2))
 
 
 def test_transform_of_the_training_rows_gives_their_codes() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from wordforest.coder.encode import encode
 
 import wordforest as wf
-from wordforest.coder.encode import encode
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.losses import Loss

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-
 from wordforest.coder.encode import admm, encode, fista
+
 from wordforest.coder.forest import Forest
-from wordforest.coder.objective import objective
+from wordforest.coder.objectives import objective
 from wordforest.coder.online import Learned, OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, Penalty
 from wordforest.errors import InputError

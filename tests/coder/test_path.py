@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordforest.coder.encode import Codes, Gram, admm, fista
 
 from wordforest.coder.certificate import lam_max
-from wordforest.coder.encode import Codes, Gram, admm, fista
 from wordforest.coder.forest import Forest
 from wordforest.coder.path import lam_for_density, lam_path
 from wordforest.coder.penalties import L1, ForestL2, ForestLInf, NonNegativeL1, NoPenalty, Penalty, with_lam

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordforest.coder.encode import EXACT_TOL, encode
+from wordforest.coder.kernels.stream import place_rows
 
 import wordforest as wf
 from tests.coder.test_rows_device import DEVICES, FOREST, matrix
-from wordforest.coder.encode import EXACT_TOL, encode
 from wordforest.coder.kernels import DeviceRows, on_host, product
-from wordforest.coder.kernels.stream import place_rows
-from wordforest.coder.objective import objective
+from wordforest.coder.objectives import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
 from wordforest.errors import InputError

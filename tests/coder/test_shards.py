@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-
 from wordforest.coder.shards import equal_ranges, row_sizes, shard_rows, split_rows
+
 from wordforest.counts.association import log_margins, margins, pmi, pmi_rows, sppmi
 from wordforest.errors import InputError
 from wordforest.runtime.scratch import ScratchFiles

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from threadpoolctl import threadpool_limits
+from wordforest.coder.start import NestedStart, RandomStart, RowStart, Start, directions
 
 from tests.strategies import forests, weighted_forests_with_rows
 from wordforest.coder import start
@@ -19,7 +20,6 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, depth_weights
 from wordforest.coder.shape import by_strength, pruned
-from wordforest.coder.start import NestedStart, RandomStart, RowStart, Start, directions
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Threads
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordforest.coder.kernels.stream import StreamedRows, place_rows
 
 import wordforest as wf
 from tests.coder.test_rows_device import DEVICES, FOREST, chosen_rows, matrix
 from wordforest.coder import online
 from wordforest.coder.kernels import DeviceRows, on_host
-from wordforest.coder.kernels.stream import StreamedRows, place_rows
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
 from wordforest.errors import InputError

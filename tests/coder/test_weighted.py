@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from wordforest.coder.kernels.forms import Quadratic
+from wordforest.coder.sides import Side, host_sides
+from wordforest.coder.spectral import SpectralStart, with_spectrum
 
 import wordforest as wf
 from wordforest.coder.descent import descend, in_unit_balls
-from wordforest.coder.kernels.forms import Quadratic
 from wordforest.coder.losses import Loss, weighing
 from wordforest.coder.penalties import ForestL2, NoPenalty
-from wordforest.coder.sides import Side, host_sides
-from wordforest.coder.spectral import SpectralStart, with_spectrum
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Threads
@@ -66,10 +66,10 @@ def test_the_objective_never_rises(dtype: Any, W: float, tau: float | None) -> N
 def test_all_weights_one_is_the_plain_learner() -> None:
     X, _ = problem(2)
     penalty = ForestL2(FOREST, 0.1)
-    plain = wf.learn_online(X, penalty, 13, wf.OnlineSettings(epochs=4000, tol=1e-10))
+    plain = wf.coder.learn_online(X, penalty, 13, wf.coder.OnlineSettings(epochs=4000, tol=1e-10))
     exact = WeightedSettings(epochs=1, exact_iter=4000, exact_tol=1e-10)
     codes = encode_weighted(X, Loss(), plain.D, penalty, exact)
-    assert np.abs(codes - wf.encode(X, plain.D, penalty).A).max() < 1e-6
+    assert np.abs(codes - wf.coder.encode(X, plain.D, penalty).A).max() < 1e-6
     there = learn_weighted(X, Loss(np.ones(X.nnz)), penalty, 13, exact, start=(plain.D, plain.A))
     assert there.history[-1].objective == pytest.approx(plain.history[-1].objective, rel=1e-6)
 

@@ -38,7 +38,7 @@ ALLOWED = {
     "reproduce": "errors runtime evaluation store vectors cli.demo reproduce",
     "cli": "__init__ errors options runtime jobs evaluation explorer figures vectors reading store reproduce cli",
     "__main__": "cli",
-    "__init__": "errors runtime text counts coder vectors evaluation store jobs",
+    "__init__": "",
 }
 ROOMS = {"text", "counts", "coder", "baselines", "vectors", "reading", "evaluation", "figures"}
 

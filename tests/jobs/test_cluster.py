@@ -188,17 +188,17 @@ def test_other_settings_have_the_bits_of_one_machine(
 @pytest.mark.parametrize("dense", [False, True])
 def test_a_matrix_in_memory_has_the_bits_of_one_machine(cluster: Cluster, dense: bool) -> None:
     X: Any = data().toarray() if dense else data()
-    penalty = wf.ForestL2(wf.Forest.complete(2), 0.1)
-    settings = wf.OnlineSettings(epochs=2, tol=0.0)
+    penalty = wf.coder.ForestL2(wf.Forest.complete(2), 0.1)
+    settings = wf.coder.OnlineSettings(epochs=2, tol=0.0)
     weights = np.random.default_rng(1).random(X.shape[0])
     here, there = (
-        wf.learn_online(X, penalty, 26, settings, weights=weights, executor=executor)
+        wf.coder.learn_online(X, penalty, 26, settings, weights=weights, executor=executor)
         for executor in (Threads(2), cluster)
     )
     np.testing.assert_array_equal(there.D, here.D)
     np.testing.assert_array_equal(there.A, here.A)
     assert there.history == here.history
-    here, there = (wf.encode(X, here.D, penalty, executor=executor) for executor in (Threads(2), cluster))
+    here, there = (wf.coder.encode(X, here.D, penalty, executor=executor) for executor in (Threads(2), cluster))
     np.testing.assert_array_equal(there.A, here.A)
     assert (there.gap, there.n_iter, there.converged) == (here.gap, here.n_iter, here.converged)
 
@@ -373,9 +373,11 @@ def test_weights_of_pairs_are_refused(whole: Path, tmp_path: Path, options: Any)
 
 
 def test_a_learner_for_one_machine_refuses_a_cluster(cluster: Cluster) -> None:
-    penalty = wf.ForestL2(wf.Forest.complete(1), 0.1)
-    for learn in (wf.learn_weighted, wf.learn_from_entries):
-        arguments: Any = (data(50), wf.Loss(None, 0.5), penalty) if learn is wf.learn_weighted else (data(50), penalty)
+    penalty = wf.coder.ForestL2(wf.Forest.complete(1), 0.1)
+    for learn in (wf.coder.learn_weighted, wf.coder.learn_from_entries):
+        arguments: Any = (
+            (data(50), wf.coder.Loss(None, 0.5), penalty) if learn is wf.coder.learn_weighted else (data(50), penalty)
+        )
         with pytest.raises(InputError, match="needs one machine, but a Cluster came"):
             learn(*arguments, 13, executor=cluster)
 
@@ -383,11 +385,11 @@ def test_a_learner_for_one_machine_refuses_a_cluster(cluster: Cluster) -> None:
 def test_numbers_that_are_none_are_told(cluster: Cluster) -> None:
     X = data(50)
     X.data[7] = np.nan
-    penalty = wf.ForestL2(wf.Forest.complete(1), 0.1)
+    penalty = wf.coder.ForestL2(wf.Forest.complete(1), 0.1)
     with pytest.raises(InputError, match="row 0 of X holds NaN"):
-        wf.learn_online(X, penalty, 13, executor=cluster)
+        wf.coder.learn_online(X, penalty, 13, executor=cluster)
     with pytest.raises(InputError, match="row 0 of X holds NaN"):
-        wf.encode(X, np.eye(300, 13, dtype=np.float32), penalty, executor=cluster)
+        wf.coder.encode(X, np.eye(300, 13, dtype=np.float32), penalty, executor=cluster)
 
 
 @pytest.mark.parametrize("first", ["here", "there"])

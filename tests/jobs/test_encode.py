@@ -28,8 +28,10 @@ def objectives(counts: wf.Counts, run: wf.Run, codes: Any) -> Any:
     """``|x - D a|^2 - |x|^2 + lam Omega(a)`` of every word, and ``|x|^2``."""
     X = associate(counts, run.config["measure"])
     D = run.dictionary.astype(np.float64)
-    penalty = wf.ForestL2(run.forest, run.config["lam"], nonnegative=run.config["nonnegative"])
-    return word_objectives(codes.toarray(), X @ D, wf.Gram(D.T @ D), penalty), np.asarray(X.multiply(X).sum(axis=1))
+    penalty = wf.coder.ForestL2(run.forest, run.config["lam"], nonnegative=run.config["nonnegative"])
+    return word_objectives(codes.toarray(), X @ D, wf.coder.Gram(D.T @ D), penalty), np.asarray(
+        X.multiply(X).sum(axis=1)
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"mark_sides": True}, {"max_contexts": 20}, {"measure": "ppmi"}], ids=str)

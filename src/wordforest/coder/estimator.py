@@ -21,7 +21,7 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import inner_products, on_host, zeros
 from wordforest.coder.learn import check_learning_fits
 from wordforest.coder.losses import Loss
-from wordforest.coder.objective import objective, row_squares
+from wordforest.coder.objectives import objective, row_squares
 from wordforest.coder.penalties import ForestL2, NoPenalty, forest_penalty
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.starts import Asked, Start, start_named

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.coder.losses import HELD, Loss
-from wordforest.coder.objective import row_squares
+from wordforest.coder.objectives import row_squares
 from wordforest.coder.rows.base import Rows, Words
 from wordforest.coder.rows.host import HostRows, as_csr
 from wordforest.coder.rows.shards import SAMPLE, Range, context_ranges, equal_ranges, row_costs, row_sizes, split_rows

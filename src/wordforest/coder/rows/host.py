@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.coder.losses import Loss
-from wordforest.coder.objective import row_squares
+from wordforest.coder.objectives import row_squares
 from wordforest.coder.rows.base import Rows, split_blocks
 from wordforest.coder.rows.shards import Range, context_ranges, row_sizes, shard_rows
 from wordforest.coder.rows.weighted import Side, host_sides

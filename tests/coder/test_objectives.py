@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.objective import entry_objective, objective, row_squares
+from wordforest.coder.objectives import entry_objective, objective, row_squares
 from wordforest.coder.penalties import L1, ForestL2
 
 
