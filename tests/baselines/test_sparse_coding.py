@@ -24,7 +24,7 @@ class TestSparseCoding:
     def test_sc_is_the_flat_forest(self):
         X = sparse_matrix(200, 60)
         ours = fit(as_rows(X), SparseCodingSettings(dimensions=8, lam=0.3).plan)
-        flat = wf.learn_online(X, wf.ForestL2(wf.Forest.flat(8), 0.3), 8)
+        flat = wf.coder.learn_online(X, wf.coder.ForestL2(wf.Forest.flat(8), 0.3), 8)
         assert np.allclose(ours.A, flat.A, atol=1e-6)
 
     def test_nnse_codes_are_never_negative_and_some_are_zero(self):
