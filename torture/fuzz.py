@@ -80,7 +80,7 @@ def reader(kind: str) -> Callable[[Path], object]:
 
         def read_text(path: Path) -> object:
             tokenizer: Any = "words" if path.stat().st_size % 2 else "whitespace"
-            return read_tokens(path, TextRules(tokenizer), executor=one, spool_folder=path.parent).n_tokens
+            return read_tokens(path, TextRules(tokenizer), executor=one, scratch_folder=path.parent).n_tokens
 
         return read_text
     if kind == "vectors":

@@ -586,7 +586,7 @@ def test_no_temporary_file_is_left(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one two")
     folder = tmp_path / "spool"
     folder.mkdir()
-    read = read_tokens(tmp_path / "a.txt", spool_folder=folder)
+    read = read_tokens(tmp_path / "a.txt", scratch_folder=folder)
     assert list(folder.iterdir()) == []
     assert sentences_of(read) == [["one", "two"]]
 

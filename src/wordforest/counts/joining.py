@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.counts.tally import CSR, Block, Tally, merged, packed
-from wordforest.counts.windows import BIT, Integers, Rows, Scratch, narrow, row_blocks, take_row
+from wordforest.counts.windows import DenseRow, Int32s, Int64s, Integers, narrow, row_blocks, take_row
 from wordforest.runtime.compile import kernel
 from wordforest.runtime.scratch import ScratchFiles, let_go
 from wordforest.runtime.threads import Executor
@@ -20,24 +20,28 @@ from wordforest.text import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Addend:
     """Counts to add: row v goes to row ``rows[v]``, column c to ``columns[c]``, or nowhere if that is negative."""
 
     matrix: CSR
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
+    rows: Int32s
+    columns: Int32s
 
 
 def joined(
-    parts: Sequence[Part], vocabulary: Vocabulary, fingerprint: str, size: tuple[int, int],
-    place: ScratchFiles, executor: Executor,
-) -> Tally:  # fmt: skip
+    parts: Sequence[Addend],
+    vocabulary: Vocabulary,
+    fingerprint: str,
+    size: tuple[int, int],
+    scratch: ScratchFiles,
+    executor: Executor,
+) -> Tally:
     """Add up parts into counts of a vocabulary; ``size`` is the number of columns, and pairs of a word's occurrence."""
     n_columns, pairs = size
     borders = row_blocks(vocabulary.counts, pairs, n_columns)
-    shards = [_renumbered(part, borders, n_columns, place, executor) for part in parts]
-    indptr, blocks = merged(shards, borders, n_columns, place, executor)
-    return Tally(vocabulary, fingerprint, n_columns, indptr, place, borders, blocks)
+    shards = [_renumbered(part, borders, n_columns, scratch, executor) for part in parts]
+    indptr, blocks = merged(shards, borders, n_columns, scratch, executor)
+    return Tally(vocabulary, fingerprint, n_columns, indptr, scratch, borders, blocks)
 
 
 def move_columns(matrix: Any, columns: NDArray[np.integer[Any]], n_columns: int) -> sparse.csr_array:
@@ -55,7 +59,7 @@ def move_columns(matrix: Any, columns: NDArray[np.integer[Any]], n_columns: int)
 
 
 def _renumbered(
-    part: Part, borders: NDArray[np.int64], n_columns: int, place: ScratchFiles, executor: Executor
+    part: Addend, borders: Int64s, n_columns: int, scratch: ScratchFiles, executor: Executor
 ) -> list[Block]:
     """Return the blocks of rows of one part."""
     matrix, n_rows = part.matrix, int(borders[-1])
@@ -63,27 +67,31 @@ def _renumbered(
     starts = np.searchsorted(part.rows[order], np.arange(n_rows + 1))  # (rows + 1,)
     indptr = matrix.indptr.astype(np.int64)
     sizes = np.concatenate(([0], np.cumsum(np.diff(indptr)[order])))  # pairs before each of them
+    csr = (indptr, matrix.indices, matrix.data)
 
     def gather(block: tuple[int, int]) -> Block:
         most = int(np.minimum(np.diff(sizes[starts[block[0] : block[1] + 1]]), n_columns).sum())
-        scratch = Scratch(n_columns).arrays(np.int64)
-        rows: Rows = _gathered(
-            indptr, matrix.indices, matrix.data, order, starts, *block, part.columns, most, *scratch, BIT
-        )
+        total = DenseRow.of(n_columns, np.int64)
+        row_sizes, columns, values = _gathered(csr, order, starts, block, part.columns, most, total)
         let_go(matrix.indices, matrix.data)  # the next rows lie elsewhere
-        return packed(place, (rows[0], rows[1], narrow(rows[2])))
+        return packed(scratch, (row_sizes, columns, narrow(values)))
 
     return list(executor.map(gather, pairwise(borders.tolist())))
 
 
 @kernel
 def _gathered(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], data: Integers, order: NDArray[np.int64],
-    starts: NDArray[np.int64], first: int, last: int, lookup: NDArray[np.int32], most: int,
-    seen: NDArray[np.int64], touched: NDArray[np.int32], bits: NDArray[np.uint64], top: NDArray[np.uint64],
-    bit: NDArray[np.int64],
-) -> Any:  # fmt: skip
-    """Return rows first .. last - 1 of what the rows ``order`` add up to; at most ``most`` pairs."""
+    csr: tuple[Int64s, Int32s, Integers],
+    order: Int64s,
+    starts: Int64s,
+    block: tuple[int, int],
+    lookup: Int32s,
+    most: int,
+    total: DenseRow,
+) -> tuple[Int32s, Int32s, Int64s]:
+    """Return a block of rows of what the rows ``order`` add up to; at most ``most`` pairs."""
+    indptr, indices, data = csr
+    (first, last), seen, touched = block, total.counts, total.touched
     sizes = np.zeros(last - first, dtype=np.int32)
     columns, values = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
     filled = 0
@@ -96,7 +104,7 @@ def _gathered(
                     touched[n] = c
                     n += seen[c] == 0
                     seen[c] += data[k]
-        take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n], bits, top, bit)
+        take_row(total, n, columns[filled : filled + n], values[filled : filled + n])
         sizes[row - first] = n
         filled += n
     return sizes, columns[:filled].copy(), values[:filled].copy()

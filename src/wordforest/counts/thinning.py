@@ -25,9 +25,13 @@ def keep_probability(counts: NDArray[np.int64], subsample: float) -> NDArray[np.
 
 
 def thinned(
-    ids: IdFile, keep: NDArray[np.float64], seed: int, into: IdFile, executor: Executor,
+    ids: IdFile,
+    keep: NDArray[np.float64],
+    seed: int,
+    into: IdFile,
+    executor: Executor,
     on_words: Callable[[int], None],
-) -> IdFile:  # fmt: skip
+) -> None:
     """Drop occurrences of word w with probability ``1 - keep[w]``; sentence borders stay.
 
     What stays lies in another file, so that windows can be cut from it anywhere. ``on_words`` is called with the
@@ -40,7 +44,6 @@ def thinned(
         dropped = min(PIECE, len(ids) - start) - len(stayed)
         if dropped:  # a second report of none done would look like a second beginning
             on_words(dropped)
-    return into
 
 
 @kernel

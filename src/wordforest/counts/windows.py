@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +14,34 @@ from numpy.typing import NDArray
 from wordforest.errors import InputError
 from wordforest.runtime.compile import kernel, part_of_kernel, prefetch
 
-Integers: TypeAlias = "NDArray[np.int32] | NDArray[np.int64]"
-Rows: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32], Integers]"  # row sizes, columns (sorted), counts
-Arrays: TypeAlias = "tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]"
+Int32s: TypeAlias = NDArray[np.int32]
+Int64s: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = "Int32s | Int64s"
+Rows: TypeAlias = "tuple[Int32s, Int32s, Integers]"  # row sizes, columns (sorted), counts
 
 INT32_MAX = int(np.iinfo(np.int32).max)
 BLOCK_PAIRS = 1 << 20  # in a block of rows at most, unless it is one row
 _AHEAD = 12  # positions
 # Twice the sum of lcm(1..16) / d is below 5 million, so that 64 bits hold a word's pairs up to 10^12 tokens.
 _WIDEST_DYNAMIC_WINDOW = 16
-# 2^i times this number has in its upper six bits a number of its own for each i (de Bruijn); BIT finds i by it.
+# 2^i times this number has in its upper six bits a number of its own for each i (de Bruijn); _BIT finds i by it.
 _BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-BIT = np.array([i for _, i in sorted((((int(_BRUIJN) << i) % (1 << 64)) >> 58, i) for i in range(64))])
+_BIT = np.array([i for _, i in sorted((((int(_BRUIJN) << i) % (1 << 64)) >> 58, i) for i in range(64))])
+
+
+class DenseRow(NamedTuple):
+    """The counts of one word by column, zero between uses, and what finds those that are not zero in order."""
+
+    counts: Any  # (columns + 1,), the last for what is dropped
+    touched: Int32s  # columns met, as they came
+    bits: NDArray[np.uint64]  # one for each column
+    top: NDArray[np.uint64]  # one for each 64 of those
+
+    @classmethod
+    def of(cls, n_columns: int, dtype: Any) -> DenseRow:
+        """Return an empty row with counts of a type."""
+        bits, top = (np.zeros((n_columns >> shift) + 1, dtype=np.uint64) for shift in (6, 12))
+        return cls(np.zeros(n_columns + 1, dtype), np.empty(n_columns + 2, np.int32), bits, top)
 
 
 @dataclass(frozen=True)
@@ -39,24 +57,19 @@ class WindowRules:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be counted."""
-        if self.window < 1:
-            raise InputError(f"window = {self.window}, but it must be at least 1.")
         if self.dynamic_window and self.window > _WIDEST_DYNAMIC_WINDOW:
             raise InputError(
                 f"window = {self.window}, but with a dynamic window it must be at most {_WIDEST_DYNAMIC_WINDOW}: "
                 "weights 1/d in integers would grow past 64 bits. Use a smaller window, or one that is not dynamic."
             )
-        if not 0 <= self.subsample < 1:
-            raise InputError(
-                f"subsample = {self.subsample}, but it must be at least 0 (keep all) and below 1. "
-                "Typical are 1e-3 to 1e-5."
-            )
-        if not 0 <= self.subsample_seed < 1 << 63:
-            raise InputError(f"subsample_seed = {self.subsample_seed}, but it must be a whole number from 0 on.")
-        if self.max_contexts is not None and self.max_contexts < 1:
-            raise InputError(
-                f"max_contexts = {self.max_contexts}, but it must be at least 1. Leave it out to keep all words."
-            )
+        for name, fits, range_ in (
+            ("window", self.window >= 1, "at least 1"),
+            ("subsample", 0 <= self.subsample < 1, "at least 0 (keep all) and below 1"),
+            ("subsample_seed", 0 <= self.subsample_seed < 1 << 63, "a whole number from 0 on"),
+            ("max_contexts", self.max_contexts is None or self.max_contexts >= 1, "at least 1, or left out"),
+        ):
+            if not fits:
+                raise InputError(f"{name} = {getattr(self, name)}, but it must be {range_}.")
 
     def contexts(self, n_words: int) -> int:
         """Return C, how many words are contexts."""
@@ -66,12 +79,12 @@ class WindowRules:
         """Return the number of columns: C, or 2 C if sides are marked."""
         return self.contexts(n_words) * (2 if self.mark_sides else 1)
 
-    def weights(self, longest: int) -> NDArray[np.int64]:
+    def weights(self, longest: int) -> Int64s:
         """Return how often a pair at distance 1, 2, .. counts; no further than the longest stream of ids."""
         return harmonic_weights(self.window) if self.dynamic_window else np.ones(min(self.window, longest), np.int64)
 
 
-def harmonic_weights(window: int) -> NDArray[np.int64]:
+def harmonic_weights(window: int) -> Int64s:
     """Return how often a pair at distance d = 1 .. window counts, ``lcm(1..window) / d``, (window,).
 
     Weights 1/d, as GloVe has them, in integers, so that shards add up exactly; the common factor, which is the first
@@ -85,23 +98,7 @@ def harmonic_weights(window: int) -> NDArray[np.int64]:
     return np.array([math.lcm(*distances) // d for d in distances], dtype=np.int64)
 
 
-class Scratch:
-    """The dense row and its helpers, zero between uses; one for each type of count."""
-
-    def __init__(self, n_columns: int) -> None:
-        self.n_columns = n_columns
-        self._arrays: dict[type, Arrays] = {}
-
-    def arrays(self, dtype: type) -> Arrays:
-        """Return counts by column and one for what is dropped, columns met, and their bits on two levels."""
-        if dtype not in self._arrays:
-            n = self.n_columns
-            bits, top = np.zeros((n >> 6) + 1, dtype=np.uint64), np.zeros((n >> 12) + 1, dtype=np.uint64)
-            self._arrays[dtype] = (np.zeros(n + 1, dtype=dtype), np.empty(n + 2, dtype=np.int32), bits, top)
-        return self._arrays[dtype]
-
-
-def row_blocks(counts: NDArray[np.int64], pairs: int, n_columns: int) -> NDArray[np.int64]:
+def row_blocks(counts: Int64s, pairs: int, n_columns: int) -> Int64s:
     """Return borders of blocks of rows, (blocks + 1,); a word seen n times has at most ``pairs`` n pairs."""
     most = np.minimum(counts, -(-n_columns // max(pairs, 1))) * pairs
     block = np.cumsum(np.minimum(most, n_columns)) // BLOCK_PAIRS
@@ -109,32 +106,36 @@ def row_blocks(counts: NDArray[np.int64], pairs: int, n_columns: int) -> NDArray
     return np.concatenate(([0], inner, [len(counts)])).astype(np.int64)
 
 
-def count_rows(
-    ids: NDArray[np.int32], positions: NDArray[np.int32], starts: NDArray[np.int64], block: tuple[int, int],
-    weights: NDArray[np.int64], sides: tuple[int, int], scratch: Scratch,
-) -> Rows:  # fmt: skip
-    """Count the neighbours of the words of a block, in 64 bits where a sum might outgrow 32.
+def count_blocks(ids: Int32s, n_words: int, rules: WindowRules, weights: Int64s, borders: Int64s) -> Iterator[Rows]:
+    """Yield the counts of words with their neighbours for each block of rows between ``borders``.
 
-    ``ids`` has a window's margin before and behind all ``positions``. ``sides`` is the number of contexts, and the
-    column at which those on the right begin.
+    The first and the last ``len(weights)`` ids are only neighbours of others. Sums are in 64 bits where they might
+    outgrow 32.
     """
-    seen = np.diff(starts[block[0] : block[1] + 1])  # (rows,)
-    fits = 2 * int(weights.sum()) * int(seen.max(initial=0)) <= INT32_MAX
-    used = weights.astype(np.int32) if fits else weights
-    most = int(np.minimum(np.minimum(seen, scratch.n_columns) * 2 * len(weights), scratch.n_columns).sum())
-    arrays = scratch.arrays(np.int32 if fits else np.int64)
-    sizes, columns, values = _count_rows(ids, positions, starts, *block, used, *sides, most, *arrays, BIT)
-    return sizes, columns, narrow(values)
+    margin, n_columns = len(weights), rules.columns(n_words)
+    starts, positions = find_positions(ids, margin, len(ids) - margin, n_words)
+    sides = (rules.contexts(n_words), n_columns - rules.contexts(n_words))
+    rows: dict[type, DenseRow] = {}
+    for block in pairwise(borders.tolist()):
+        seen = np.diff(starts[block[0] : block[1] + 1])  # (rows,)
+        fits = 2 * int(weights.sum()) * int(seen.max(initial=0)) <= INT32_MAX
+        dtype = np.int32 if fits else np.int64
+        if dtype not in rows:
+            rows[dtype] = DenseRow.of(n_columns, dtype)
+        most = int(np.minimum(np.minimum(seen, n_columns) * 2 * margin, n_columns).sum())
+        used: Any = weights.astype(dtype)
+        sizes, columns, values = _count_rows(ids, starts, positions, block, used, sides, most, rows[dtype])
+        yield sizes, columns, narrow(values)
 
 
-def add_rows(parts: list[Rows], scratch: Scratch) -> Rows:
+def add_rows(parts: list[Rows], n_columns: int) -> Rows:
     """Add up counts of the same rows, in 64 bits where a sum might outgrow 32."""
     sizes = np.stack([size for size, _, _ in parts])  # (parts, rows)
     columns = np.concatenate([column for _, column, _ in parts])
     fits = sum(int(value.max(initial=0)) for _, _, value in parts) <= INT32_MAX
     dtype = np.int32 if fits else np.int64
     values = np.concatenate([value.astype(dtype, copy=False) for _, _, value in parts])
-    size, column, value = _add_rows(sizes, columns, values, *scratch.arrays(dtype), BIT)
+    size, column, value = _add_rows(sizes, columns, values, DenseRow.of(n_columns, dtype))
     return size, column, narrow(value)
 
 
@@ -146,7 +147,7 @@ def narrow(integers: Integers) -> Integers:
 
 
 @kernel
-def vocabulary_rows(ids: NDArray[np.int32], lookup: NDArray[np.int32], before: int, behind: int) -> NDArray[np.int32]:
+def vocabulary_rows(ids: Int32s, lookup: Int32s, before: int, behind: int) -> Int32s:
     """Renumber ids; -1 finds the last of ``lookup``. So many borders come before and behind."""
     rows = np.full(before + len(ids) + behind, -1, dtype=np.int32)
     for i in range(len(ids)):
@@ -155,9 +156,7 @@ def vocabulary_rows(ids: NDArray[np.int32], lookup: NDArray[np.int32], before: i
 
 
 @kernel
-def find_positions(
-    ids: NDArray[np.int32], first: int, last: int, n_words: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def find_positions(ids: Int32s, first: int, last: int, n_words: int) -> tuple[Int64s, Int32s]:
     """Return the positions of words in ids[first:last], by word: v stands at positions[starts[v]:starts[v + 1]]."""
     starts = np.zeros(n_words + 1, dtype=np.int64)
     for p in range(first, last):
@@ -177,14 +176,14 @@ def find_positions(
 
 @part_of_kernel
 def _count_side(
-    ids: NDArray[np.int32], p: int, step: int, weights: Integers, n_contexts: int, offset: int,
-    seen: Integers, touched: NDArray[np.int32], n: int,
-) -> int:  # fmt: skip
+    ids: Int32s, p: int, step: int, weights: Integers, sides: tuple[int, int], seen: Integers, touched: Int32s, n: int
+) -> int:
     """Count the neighbours of position p on one side; ``touched[:n]`` lists the columns met so far.
 
     Without branches that depend on the words: what is behind a border or is no context counts in the last place of
     ``seen``, which is never 0. Only every eighth word it is asked whether the sentence has ended.
     """
+    n_contexts, offset = sides
     dropped = len(seen) - 1
     inside = True
     for d in range(len(weights)):
@@ -202,11 +201,9 @@ def _count_side(
 
 
 @part_of_kernel
-def _sort_touched(
-    touched: NDArray[np.int32], n: int, columns: NDArray[np.int32],
-    bits: NDArray[np.uint64], top: NDArray[np.uint64], bit: NDArray[np.int64],
-) -> None:  # fmt: skip
+def _sort_touched(row: DenseRow, n: int, columns: Int32s) -> None:
     """Write the columns met in ascending order, by way of one bit for each, and one for each 64 of those."""
+    touched, bits, top = row.touched, row.bits, row.top
     one = np.uint64(1)
     for i in range(n):
         c = touched[i]
@@ -217,20 +214,18 @@ def _sort_touched(
         while top[t]:
             upper = top[t] & (~top[t] + one)
             top[t] ^= upper
-            b = (t << 6) + bit[(upper * _BRUIJN) >> np.uint64(58)]
+            b = (t << 6) + _BIT[(upper * _BRUIJN) >> np.uint64(58)]
             while bits[b]:
                 lower = bits[b] & (~bits[b] + one)
                 bits[b] ^= lower
-                columns[k] = (b << 6) + bit[(lower * _BRUIJN) >> np.uint64(58)]
+                columns[k] = (b << 6) + _BIT[(lower * _BRUIJN) >> np.uint64(58)]
                 k += 1
 
 
 @part_of_kernel
-def take_row(
-    seen: Integers, touched: NDArray[np.int32], n: int, columns: NDArray[np.int32], values: Integers,
-    bits: NDArray[np.uint64], top: NDArray[np.uint64], bit: NDArray[np.int64],
-) -> None:  # fmt: skip
+def take_row(row: DenseRow, n: int, columns: Int32s, values: Integers) -> None:
     """Move the counts of one word out of the dense row, in order of the columns, and clear it."""
+    seen, touched = row.counts, row.touched
     if n <= 24:
         for i in range(n):
             k = i
@@ -239,7 +234,7 @@ def take_row(
                 k -= 1
             columns[k] = touched[i]
     else:
-        _sort_touched(touched, n, columns, bits, top, bit)
+        _sort_touched(row, n, columns)
     for k in range(n):
         values[k] = seen[columns[k]]
         seen[columns[k]] = 0
@@ -247,15 +242,22 @@ def take_row(
 
 @kernel
 def _count_rows(
-    ids: NDArray[np.int32], positions: NDArray[np.int32], starts: NDArray[np.int64], first: int, last: int,
-    weights: Integers, n_contexts: int, offset: int, most: int,
-    seen: Integers, touched: NDArray[np.int32], bits: NDArray[np.uint64], top: NDArray[np.uint64],
-    bit: NDArray[np.int64],
-) -> Rows:  # fmt: skip
-    """Count the neighbours of words first .. last - 1, at most ``most`` pairs.
+    ids: Int32s,
+    starts: Int64s,
+    positions: Int32s,
+    block: tuple[int, int],
+    weights: Integers,
+    sides: tuple[int, int],
+    most: int,
+    row: DenseRow,
+) -> Rows:
+    """Count the neighbours of the words of a block, at most ``most`` pairs.
 
-    A neighbour at distance d counts ``weights[d - 1]`` times; sums are of the type of the weights.
+    A neighbour at distance d counts ``weights[d - 1]`` times; sums are of the type of the weights. ``sides`` is the
+    number of contexts, and the column at which those on the right begin.
     """
+    first, last = block
+    left, seen, touched = (sides[0], 0), row.counts, row.touched  # out of the tuple once: it counts references
     sizes = np.zeros(last - first, dtype=np.int32)
     columns = np.empty(most, dtype=np.int32)
     values = np.empty(most, dtype=weights.dtype)
@@ -265,27 +267,23 @@ def _count_rows(
         seen[-1] = 1
         for k in range(starts[v], starts[v + 1]):
             prefetch(ids, np.int64(positions[min(k + _AHEAD, len(positions) - 1)]))
-            n = _count_side(ids, positions[k], -1, weights, n_contexts, 0, seen, touched, n)
-            n = _count_side(ids, positions[k], 1, weights, n_contexts, offset, seen, touched, n)
-        take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n], bits, top, bit)
+            n = _count_side(ids, positions[k], -1, weights, left, seen, touched, n)
+            n = _count_side(ids, positions[k], 1, weights, sides, seen, touched, n)
+        take_row(row, n, columns[filled : filled + n], values[filled : filled + n])
         sizes[v - first] = n
         filled += n
     return sizes, columns[:filled].copy(), values[:filled].copy()
 
 
 @kernel
-def _add_rows(
-    sizes: NDArray[np.int32], parts: NDArray[np.int32], counts: Integers,
-    seen: Integers, touched: NDArray[np.int32], bits: NDArray[np.uint64], top: NDArray[np.uint64],
-    bit: NDArray[np.int64],
-) -> Rows:  # fmt: skip
+def _add_rows(sizes: Int32s, parts: Int32s, counts: Integers, total: DenseRow) -> Rows:
     """Add up rows: ``sizes`` (parts, rows), columns and counts of one part behind those of another."""
     n_parts, n_rows = sizes.shape
     at = np.zeros(n_parts, dtype=np.int64)
     for part in range(1, n_parts):
         at[part] = at[part - 1] + sizes[part - 1].sum()
     summed = np.zeros(n_rows, dtype=np.int32)
-    columns, values = np.empty_like(parts), np.empty_like(counts)
+    columns, values, seen, touched = np.empty_like(parts), np.empty_like(counts), total.counts, total.touched
     filled = 0
     for row in range(n_rows):
         n = 0
@@ -296,7 +294,7 @@ def _add_rows(
                 n += seen[c] == 0
                 seen[c] += counts[k]
             at[part] += sizes[part, row]
-        take_row(seen, touched, n, columns[filled : filled + n], values[filled : filled + n], bits, top, bit)
+        take_row(total, n, columns[filled : filled + n], values[filled : filled + n])
         summed[row] = n
         filled += n
     return summed, columns[:filled].copy(), values[:filled].copy()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from wordforest.coder.rows.shards import equal_ranges
 from wordforest.counts.thinning import keep_probability, kept
-from wordforest.counts.windows import Rows, Scratch, WindowRules, add_rows, count_rows, find_positions, row_blocks
+from wordforest.counts.windows import Rows, WindowRules, add_rows, count_blocks, row_blocks
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Cluster, Sized
 from wordforest.settings import CountSettings
@@ -248,16 +248,10 @@ def _count_blocks(rows: NDArray[np.int32], start: int, plan: Plan, first: int, l
     vocabulary, windows = plan.vocabulary, plan.windows
     if windows.subsample:
         rows = kept(rows, start, keep_probability(vocabulary.counts, windows.subsample), windows.subsample_seed)
-    V, weights = len(vocabulary), windows.weights(max(len(rows), 1))
+    weights = windows.weights(max(len(rows), 1))
     pad = np.full(len(weights), -1, dtype=np.int32)
     padded = np.concatenate((pad, rows, pad))
-    places, positions = find_positions(padded, len(pad), len(pad) + len(rows), V)
-    sides = (windows.contexts(V), windows.columns(V) - windows.contexts(V))
-    scratch = Scratch(windows.columns(V))
-    return [
-        count_rows(padded, positions, places, block, weights, sides, scratch)
-        for block in pairwise(plan.borders[first : last + 1].tolist())
-    ]
+    return list(count_blocks(padded, len(vocabulary), windows, weights, plan.borders[first : last + 1]))
 
 
 def _rows_of(tokens: SpanTokens, vocabulary: Vocabulary) -> NDArray[np.int32]:
@@ -281,7 +275,7 @@ def _group_of(counted: tuple[int, list[Rows]], first: int, last: int) -> Rows:
 
 
 def _merge_rows(n_columns: int, parts: list[Rows]) -> Rows:
-    return parts[0] if len(parts) == 1 else add_rows(parts, Scratch(n_columns))
+    return parts[0] if len(parts) == 1 else add_rows(parts, n_columns)
 
 
 def _slice_of(rows: Rows, start: int) -> tuple[NDArray[np.int32], NDArray[Any]]:

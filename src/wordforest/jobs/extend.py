@@ -18,7 +18,7 @@ import numpy as np
 
 from wordforest import store
 from wordforest.counts import Counts, Tally
-from wordforest.counts.joining import Part, joined
+from wordforest.counts.joining import Addend, joined
 from wordforest.errors import InputError
 from wordforest.jobs.count import (
     Corpus,
@@ -96,7 +96,7 @@ def pooled(whole: Counts, settings: CountSettings, place: ScratchFiles, executor
     columns = np.where(rows < n_contexts, rows, -1).astype(np.int32)
     if settings.mark_sides:
         columns = np.concatenate((columns, np.where(columns < 0, -1, columns + n_contexts))).astype(np.int32)
-    part = Part(whole.matrix, rows, columns)
+    part = Addend(whole.matrix, rows, columns)
     return joined([part], vocabulary, whole.fingerprint, (n_columns, 2 * settings.window), place, executor)
 
 
@@ -142,7 +142,7 @@ def _joined(
     for counts in (part.counts for part in parts):
         rows = np.array([vocabulary.index[word] for word in counts.vocabulary.words], dtype=np.int32)
         columns = np.concatenate([rows + side * len(words) for side in range(sides)]).astype(np.int32)
-        moved.append(Part(counts.matrix, rows, columns))
+        moved.append(Addend(counts.matrix, rows, columns))
     size = (sides * len(words), 2 * asked.window)
     whole = joined(moved, vocabulary, fingerprint, size, place, executor)
     corpora = [name for part in parts for name in part.config["corpus"]]

@@ -52,7 +52,7 @@ def read_sentences(job: Job, names: list[str], settings: CountSettings) -> tuple
         sources,
         settings.rules,
         executor=job.executor,
-        spool_folder=job.folder,
+        scratch_folder=job.folder,
         on_progress=lambda *at: tell("read", *at),
     )
     job.report(Event("read", tokens.n_tokens, tokens.n_tokens, "tokens"))

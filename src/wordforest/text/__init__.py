@@ -4,6 +4,13 @@ from wordforest.text.tokens import TextRules, Tokens, read_tokens
 from wordforest.text.vocabulary import NUMBER, RARE, Vocabulary, WordRules, choose_vocabulary, choose_words
 
 __all__ = [
-    "NUMBER", "RARE", "TextRules", "Tokens", "Vocabulary", "WordRules", "choose_vocabulary", "choose_words",
+    "NUMBER",
+    "RARE",
+    "TextRules",
+    "Tokens",
+    "Vocabulary",
+    "WordRules",
+    "choose_vocabulary",
+    "choose_words",
     "read_tokens",
-]  # fmt: skip
+]

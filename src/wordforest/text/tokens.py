@@ -45,8 +45,8 @@ class TextRules:
 class IdFile:
     """Ids in a file, four bytes each; they are read in pieces, so that they may be more than memory holds."""
 
-    def __init__(self, place: ScratchFiles, name: str) -> None:
-        self._place, self._file = place, place.file(name)
+    def __init__(self, scratch: ScratchFiles, name: str) -> None:
+        self._scratch, self._file = scratch, scratch.file(name)
         self._length = self._file.tell() // 4
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class IdFile:
 
     def append(self, ids: NDArray[np.int32]) -> None:
         """Write ids behind the last."""
-        self._place.reserve(ids.nbytes)
+        self._scratch.reserve(ids.nbytes)
         write_at(self._file, ids.view(np.uint8), 4 * self._length)
         self._length += len(ids)
 
@@ -93,19 +93,19 @@ def read_tokens(
     rules: TextRules | None = None,
     *,
     executor: Executor | None = None,
-    spool_folder: Path | None = None,
-    place: ScratchFiles | None = None,
+    scratch_folder: Path | None = None,
+    scratch: ScratchFiles | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Tokens:
     """Read a corpus once and keep it as ids in a file, so that it may be larger than memory.
 
-    ``on_progress`` is called with tokens and bytes read so far. The file lies in ``place``, by default one without a
-    name in ``spool_folder`` (or the system's for temporary files) that goes away with the result. It needs four bytes
-    a token. Where a named place holds the notes of a try that was broken off, reading goes on behind them.
+    ``on_progress`` is called with tokens and bytes read so far. The file is one of ``scratch``, by default one without
+    a name in ``scratch_folder`` (or the system's for temporary files) that goes away with the result. It needs four
+    bytes a token. Where named scratch files hold the notes of a try that was broken off, reading resumes behind them.
     """
     rules = rules or TextRules()
     sources = find_sources(corpus)
-    reading = _Reading(place or ScratchFiles(spool_folder), rules)
+    reading = _Reading(scratch or ScratchFiles(scratch_folder), rules)
     if reading.done:
         return reading.tokens()
     tables, most = threading.local(), min(max(_MOST_FORMS, reading.memory // _FORM_BYTES), 8 * _MOST_FORMS)
@@ -159,9 +159,9 @@ class _Reading:
     the hash of the text up to there tells whether the text is still the same.
     """
 
-    def __init__(self, place: ScratchFiles, rules: TextRules) -> None:
-        self._place, self._rules = place, rules
-        self.memory = place.memory
+    def __init__(self, scratch: ScratchFiles, rules: TextRules) -> None:
+        self._scratch, self._rules = scratch, rules
+        self.memory = scratch.memory
         self._digest = hashlib.sha256()
         self._index: dict[str, int] = {}
         self._rows: WeakKeyDictionary[FormTable, NDArray[np.int32]] = WeakKeyDictionary()  # word of each form
@@ -170,16 +170,16 @@ class _Reading:
         self._border = True  # nothing since the last border, or nothing at all
         self.n_tokens = self.n_bytes = 0
         # With little memory chunks are small: a few of them, with their ids and words, are on their way at a time.
-        self.size = min(CHUNK_BYTES, max(place.memory // 128, 1 << 16))
-        notes = [note["read"] for note in place.notes() if "read" in note]
+        self.size = min(CHUNK_BYTES, max(scratch.memory // 128, 1 << 16))
+        notes = [note["read"] for note in scratch.notes() if "read" in note]
         self._noted: dict[str, Any] = notes[-1] if notes else {"chunks": 0, "ids": 0, "words": 0, "done": False}
         self.done: bool = self._noted["done"]
         self.chunks_before: int = self._noted["chunks"]
         self.size = self._noted.get("size", self.size)
-        if place.named:
-            place.cut("ids.bin", 4 * self._noted["ids"])
-            place.cut("words.txt", self._noted["words"])
-        self._ids = IdFile(place, "ids.bin")
+        if scratch.named:
+            scratch.cut("ids.bin", 4 * self._noted["ids"])
+            scratch.cut("words.txt", self._noted["words"])
+        self._ids = IdFile(scratch, "ids.bin")
         if notes:
             self._go_on()
 
@@ -203,7 +203,7 @@ class _Reading:
         if chunk.last and not self._border:  # one border, so that a file cut in two at a border changes nothing
             self._ids.append(np.array([BREAK], dtype=np.int32))
             self._border = True
-        if self._place.named and self._chunks % _NOTED_CHUNKS == 0:
+        if self._scratch.named and self._chunks % _NOTED_CHUNKS == 0:
             self._note(done=False)
 
     def finish(self) -> None:
@@ -228,9 +228,9 @@ class _Reading:
             self._counts = np.concatenate((self._counts, np.zeros_like(self._counts)))
         ids, n = _renumbered(forms.ids, rows, self._counts)
         self.n_tokens += n
-        if len(self._index) * _WORD_BYTES > max(self._place.memory, _LEAST_MEMORY):
+        if len(self._index) * _WORD_BYTES > max(self.memory, _LEAST_MEMORY):
             raise InputError(
-                f"{len(self._index)} different words alone take more than the memory of {self._place.memory >> 20} MiB "
+                f"{len(self._index)} different words alone take more than the memory of {self.memory >> 20} MiB "
                 "that counting may use. Give more, as in --memory 8G."
             )
         return ids
@@ -240,20 +240,25 @@ class _Reading:
         return self._index.setdefault(word, len(self._index))
 
     def _note(self, *, done: bool) -> None:
-        if not self._place.named:
+        if not self._scratch.named:
             return
         new = "".join(word + "\n" for word in islice(self._index, self._words_noted, None)).encode()
         self._words_noted = len(self._index)
-        write_at(self._place.file("words.txt"), np.frombuffer(new, dtype=np.uint8), self._noted["words"])
+        write_at(self._scratch.file("words.txt"), np.frombuffer(new, dtype=np.uint8), self._noted["words"])
         self._noted |= {
-            "chunks": self._chunks, "ids": len(self._ids), "words": self._noted["words"] + len(new), "done": done,
-            "digest": self._digest.hexdigest(), "size": self.size, "border": bool(self._border),
-        }  # fmt: skip
-        self._place.note({"read": self._noted})
+            "chunks": self._chunks,
+            "ids": len(self._ids),
+            "words": self._noted["words"] + len(new),
+            "done": done,
+            "digest": self._digest.hexdigest(),
+            "size": self.size,
+            "border": bool(self._border),
+        }
+        self._scratch.note({"read": self._noted})
 
     def _go_on(self) -> None:
         """Take up the words and ids of an earlier try."""
-        words = read_at(self._place.file("words.txt"), 0, self._noted["words"]).tobytes().decode().split("\n")[:-1]
+        words = read_at(self._scratch.file("words.txt"), 0, self._noted["words"]).tobytes().decode().split("\n")[:-1]
         self._index = {word: i for i, word in enumerate(words)}
         self._words_noted, self._border = len(words), self._noted["border"]
         self._counts = np.zeros(max(len(words), 1 << 16), dtype=np.int64)
