@@ -16,9 +16,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from wordforest.coder.sharded import ClusterRows
-
 import wordforest as wf
+from wordforest.coder.rows.cluster import ClusterRows
 from wordforest.jobs import sizing
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
@@ -81,7 +80,7 @@ def count_bytes(options: argparse.Namespace) -> None:
     def size(value: Any) -> int:
         return sum(memoryview(frame).nbytes for frame in serialize(value)[1])
 
-    put, collect, code = Cluster.put, Cluster.collect, ClusterRows.step
+    put, collect, code = Cluster.put, Cluster.collect, ClusterRows.run_and_add
 
     def counted_put(self: Cluster, values: list[Any]) -> Any:
         moved["from"] += sum(map(size, values))
@@ -111,7 +110,7 @@ def count_bytes(options: argparse.Namespace) -> None:
                 if event.stage == "learn":
                     marks.append((moved["steps"], moved["from"], moved["to"], between(there)))
 
-        Cluster.put, Cluster.collect, ClusterRows.step = counted_put, counted_collect, counted_code  # type: ignore[method-assign]
+        Cluster.put, Cluster.collect, ClusterRows.run_and_add = counted_put, counted_collect, counted_code  # type: ignore[method-assign]
         run = wf.train(options.counts, out=Path(scratch) / "run", trees=options.trees, cluster=there, report=Marks())
     V, M = len(run.words), 13 * options.trees
     first, last = marks[1], marks[-2]  # between the first step, which cuts columns, and the last, exact pass

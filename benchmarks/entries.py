@@ -1,7 +1,6 @@
 """Algorithm 1: visits a second, and quality per second beside the online learner.
 
-python benchmarks/entries.py speed [--counts DIR] [--workers 1 2]      M = 52, 260, 520; prox at every visit or 8th
-python benchmarks/entries.py lazy --counts DIR [--data DIR]            what a prox at every 4th or 16th visit changes
+python benchmarks/entries.py speed [--counts DIR] [--workers 1 2]      M = 52, 260, 520
 python benchmarks/entries.py spool --counts DIR [--folder DIR]         X and its entries in memory, and in files
 python benchmarks/entries.py quality --counts DIR --data DIR           similarity for several weights of unstored pairs
 python benchmarks/entries.py glove --counts DIR --glove DIR            GloVe's own program on the same pairs, same M
@@ -27,10 +26,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from wordforest.coder.pairs import stored_pairs
 
 import wordforest as wf
+from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.entries_objective import EntryObjective
+from wordforest.coder.online import learn_online
+from wordforest.coder.penalties import ForestL2
+from wordforest.coder.rows.pairs import stored_pairs
 from wordforest.runtime.scratch import arrays_in
 from wordforest.runtime.threads import Threads, available_cores
 from wordforest.store import read_counts
@@ -40,13 +42,11 @@ def speed(options: argparse.Namespace) -> None:
     """Visits a second for three sizes."""
     X = pmi_of(options.counts) if options.counts else made_up(60_000, 8_000_000)
     print(f"V = {X.shape[0]}, {X.nnz / 1e6:.1f} M entries\n")
-    print("| M | prox | " + " | ".join(f"{n} workers, M visits/s" for n in options.workers) + " |")
-    print("|---|---|" + "---|" * len(options.workers))
+    print("| M | " + " | ".join(f"{n} workers, M visits/s" for n in options.workers) + " |")
+    print("|---|" + "---|" * len(options.workers))
     for trees in (4, 20, 40):
-        for lazy in (1, 8):
-            rates = [visits_per_second(X, trees, lazy, n) for n in options.workers]
-            every = "every visit" if lazy == 1 else f"every {lazy}th"
-            print(f"| {13 * trees} | {every} | " + " | ".join(f"{rate / 1e6:.2f}" for rate in rates) + " |", flush=True)
+        rates = [visits_per_second(X, trees, n) for n in options.workers]
+        print(f"| {13 * trees} | " + " | ".join(f"{rate / 1e6:.2f}" for rate in rates) + " |", flush=True)
 
 
 def quality(options: argparse.Namespace) -> None:
@@ -54,14 +54,14 @@ def quality(options: argparse.Namespace) -> None:
     words, _, matrix, _ = read_counts(Path(options.counts))
     X = wf.pmi(matrix)
     print("| learner | W | seconds | similarity | non-zeros |\n|---|---|---|---|---|")
-    penalty = wf.coder.ForestL2(wf.Forest.complete(4), 0.01)
+    penalty = ForestL2(wf.Forest.complete(4), 0.01)
     for zeros in (0.0, 0.1, 0.3, 1.0):
-        settings = wf.coder.EntrySettings(zeros=zeros, tau=0.001, epochs=5)
+        settings = EntrySettings(zeros=zeros, tau=0.001, epochs=5)
         started = time.perf_counter()
-        learned = wf.coder.learn_from_entries(X, penalty, 52, settings)
+        learned = learn_from_entries(X, penalty, 52, settings)
         _row("entries", f"{zeros:g}", time.perf_counter() - started, words, learned.A, options.data)
     started = time.perf_counter()
-    learned = wf.coder.learn_online(X, wf.coder.ForestL2(wf.Forest.complete(4), 0.1), 52)
+    learned = learn_online(X, ForestL2(wf.Forest.complete(4), 0.1), 52)
     _row("online", "1", time.perf_counter() - started, words, learned.A, options.data)
 
 
@@ -88,34 +88,24 @@ def glove(options: argparse.Namespace) -> None:
             print(f"glove, M = 52, {threads} threads: {seconds:.1f} s, {pairs.nnz / seconds / 1e6:.2f} M updates/s")
 
 
-def lazy(options: argparse.Namespace) -> None:
-    """What three passes with the lam of the paper and one step size lead to, for three intervals of the prox."""
-    words, _, matrix, _ = read_counts(Path(options.counts))
-    X = wf.pmi(matrix)
-    eta = None
-    print("| prox | objective | non-zeros | similarity | M visits/s |\n|---|---|---|---|---|")
-    for k in (1, 4, 16):
-        settings = wf.coder.EntrySettings(eta=eta, tau=0.001, lazy=k, epochs=3, tol=0.0)
-        learned, rate = timed(X, (4, 0.1), settings, max(options.workers))
-        eta = eta or learned.eta
-        step = learned.history[-1]
-        score = f"{similarity(words, learned.A, options.data):.3f}" if options.data else ""
-        every = "every visit" if k == 1 else f"every {k}th"
-        print(f"| {every} | {step.objective:.5g} | {step.nonzeros:.1%} | {score} | {rate / 1e6:.2f} |", flush=True)
-
-
 def grid(options: argparse.Namespace) -> None:
     """Whether any step size leads to NaN: one pass each as in the paper, from far too small to far too large."""
     words, _, matrix, _ = read_counts(Path(options.counts))
     X = wf.pmi(matrix)
     print("| eta | ended with | times halved | objective | finite | similarity |\n|---|---|---|---|---|---|")
     for eta in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 100.0):
-        settings = wf.coder.EntrySettings(eta=eta, tau=0.001, epochs=1, tol=0.0)
-        penalty = wf.coder.ForestL2(wf.Forest.complete(4), 0.01)
-        learned = wf.coder.learn_from_entries(X, penalty, 52, settings, executor=Threads(max(options.workers)))
+        settings = EntrySettings(eta=eta, tau=0.001, epochs=1, tol=0.0)
+        penalty = ForestL2(wf.Forest.complete(4), 0.01)
+        learned = learn_from_entries(X, penalty, 52, settings, executor=Threads(max(options.workers)))
         finite = bool(np.isfinite(learned.A).all() and np.isfinite(learned.D).all())
         score = f"{similarity(words, learned.A, options.data):.3f}" if options.data else ""
-        facts = (f"{eta:g}", f"{learned.eta:.2g}", len(learned.notices), f"{learned.history[-1].objective:.5g}", finite)
+        facts = (
+            f"{eta:g}",
+            f"{learned.facts['eta']:.2g}",
+            len(learned.notices),
+            f"{learned.history[-1].objective:.5g}",
+            finite,
+        )
         print(f"| {' | '.join(map(str, facts))} | {score} |", flush=True)
 
 
@@ -143,23 +133,23 @@ def spool_one(options: argparse.Namespace) -> None:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
         memory.append(next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")))
 
-    settings = wf.coder.EntrySettings(eta=0.005, tau=0.001, epochs=3, tol=0.0)
+    settings = EntrySettings(eta=0.005, tau=0.001, epochs=3, tol=0.0)
     _, rate = timed(X, (4, 0.01), settings, options.workers[0], allocate, look)
     print(f"| in {options.where} | {seconds[0]:.1f} | {rate / 1e6:.2f} | {max(memory) / 1024:.0f} |")
 
 
-def visits_per_second(X: Any, trees: int, lazy: int, workers: int) -> float:
-    settings = wf.coder.EntrySettings(eta=0.005, tau=0.001, lazy=lazy, epochs=3, tol=0.0)
+def visits_per_second(X: Any, trees: int, workers: int) -> float:
+    settings = EntrySettings(eta=0.005, tau=0.001, epochs=3, tol=0.0)
     return timed(X, (trees, 0.01), settings, workers)[1]
 
 
 def timed(
-    X: Any, model: tuple[int, float], settings: wf.coder.EntrySettings, workers: int, allocate: Any = np.empty,
+    X: Any, model: tuple[int, float], settings: EntrySettings, workers: int, allocate: Any = np.empty,
     on_pass: Any = None,
 ) -> tuple[Any, float]:  # fmt: skip
     """Learn with so many trees and this lam; return it, and the visits a second of the quickest pass but the first."""
     trees, lam = model
-    penalty = wf.coder.ForestL2(wf.Forest.complete(trees), lam)
+    penalty = ForestL2(wf.Forest.complete(trees), lam)
     executor = Threads(workers)
     marks: list[float] = []
 
@@ -168,9 +158,7 @@ def timed(
         if on_pass:
             on_pass(*at)
 
-    learned = wf.coder.learn_from_entries(
-        X, penalty, 13 * trees, settings, executor=executor, on_step=mark, allocate=allocate
-    )
+    learned = learn_from_entries(X, penalty, 13 * trees, settings, executor=executor, on_step=mark, allocate=allocate)
     objective = EntryObjective(stored_pairs(X), penalty, settings.tau, settings.zeros, (1.0, 1.0), 0)
     started = time.perf_counter()
     objective(learned.D, learned.A, executor)
@@ -205,7 +193,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parts = {
         "speed": speed,
-        "lazy": lazy,
         "grid": grid,
         "spool": spool,
         "spool-one": spool_one,

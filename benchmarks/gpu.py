@@ -1,11 +1,10 @@
-"""FOREST on one GPU: a Zipf matrix of the paper's size made on the card, learned, with seconds by stage beside what the
-card's memory and arithmetic allow.
+"""FOREST on one GPU: a Zipf matrix of the paper's size made on the GPU, learned, with seconds by stage beside what the
+GPU's memory and arithmetic allow.
 
 python benchmarks/gpu.py [learn] [--words 180834] [--pairs 140e6] [--components 520] [--stages] [--twice]
 python benchmarks/gpu.py stream [--room 1e9]       the same with X in the processor's memory, sent in blocks
 python benchmarks/gpu.py entries [--epochs 3]      Algorithm 1: seconds a pass, visits a second
-python benchmarks/gpu.py precision                 float32, tf32 and bfloat16: seconds and objective
-python benchmarks/gpu.py corpus --corpus TEXT [--data DIR]    precisions and learners, with scores
+python benchmarks/gpu.py corpus --corpus TEXT [--data DIR]    all learners on text, with scores
 """
 
 from __future__ import annotations
@@ -19,15 +18,14 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
-from wordforest.coder.kernels.device import DeviceCSR, DeviceRows
-from wordforest.coder.kernels.stream import StreamedRows
 
-from wordforest.coder import encode, online
-from wordforest.coder.entries import EntrySettings
-from wordforest.coder.entries_device import learn_from_entries_on
+from wordforest.coder import coding, online, solvers
+from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
-from wordforest.coder.online import OnlineSettings, learn_online
+from wordforest.coder.online import Online, OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
+from wordforest.coder.rows.device import DeviceCSR, DeviceRows
+from wordforest.coder.rows.streamed import StreamedRows
 
 
 def zipf_matrix(n_words: int, n_pairs: int, device: str, seed: int) -> DeviceRows:
@@ -113,7 +111,7 @@ def ceilings() -> tuple[float, float]:
         work()
         best.append(min(seconds_of(work)[0] for _ in range(5)))
     rates = 2 * one.nbytes / best[0], 2 * 8192**3 / best[1]
-    print(f"this card: {rates[0] / 1e12:.2f} TB/s, {rates[1] / 1e12:.1f} TFLOP/s in float32")
+    print(f"this GPU: {rates[0] / 1e12:.2f} TB/s, {rates[1] / 1e12:.1f} TFLOP/s in float32")
     return rates
 
 
@@ -131,15 +129,12 @@ def watched(X: DeviceRows) -> Stages:
         n = float(counts[rows].sum())
         return n * (8 + 4 * A.shape[1]) + 4 * nnz + 8 * out.numel(), 2 * n * A.shape[1]
 
-    def product(_: Any, A: Any) -> tuple[float, float]:
-        return 8 * A.numel(), 2 * A.numel() * A.shape[1]
-
     def sweep(D: Any, *_: Any) -> tuple[float, float]:
         M = D.shape[1]
         return 4 * C * M * (M / 64 + 4), 2 * C * M * M + 8 * C * M * 64
 
     def gram(learner: Any) -> tuple[float, float]:
-        return 8 * learner.state.D.numel(), 2 * C * learner.state.D.shape[1] ** 2
+        return 8 * learner.D.numel(), 2 * C * learner.D.shape[1] ** 2
 
     def codes(_: Any, A: Any, *__: Any) -> tuple[float, float]:
         return 2 * A.element_size() * A.numel(), 0
@@ -147,25 +142,25 @@ def watched(X: DeviceRows) -> Stages:
     def values(_: Any, A: Any) -> tuple[float, float]:
         return A.element_size() * A.numel(), 0
 
-    watch, learner = stages.watch, online._Learner
+    watch = stages.watch
     watch(DeviceRows, "times", times, "X D")
     watch(DeviceRows, "add_transposed", transposed, "X' A of what changed")
-    watch(encode.Gram, "solve", product, "products of ADMM")
-    watch(encode.Gram, "times", product, "products A DD")
     watch(ForestL2, "prox", codes, "prox")
     watch(ForestL2, "per_word", values, "value of the penalty")
     watch(online, "update_dictionary", sweep, "dictionary sweeps")
-    watch(learner, "_measure", gram, "D'D")
-    watch(encode, "duality_gaps", None, "certificate, its prox left out")
-    watch(learner, "_code", None, "codes, all else")
-    watch(learner, "_finish", None, "last pass, all else")
-    watch(learner, "begin", None, "start")
-    watch(learner, "__init__", None, "squares of rows")
+    watch(Online, "atoms_moved", gram, "D'D")
+    watch(solvers, "duality_gaps", None, "certificate, its prox left out")
+    watch(coding, "solve_exactly", None, "products of the last pass")
+    watch(coding, "_code_block", None, "products of ADMM")
+    watch(online, "code_batch", None, "codes, all else")
+    watch(Online, "finish", None, "last pass, all else")
+    watch(Online, "begin", None, "start")
+    watch(Online, "__init__", None, "squares of rows")
     for name in ("_eigenvalues", "inverse"):
-        inner = encode.Gram.__dict__[name].func
+        inner = solvers.Gram.__dict__[name].func
         holder = type("Holder", (), {"run": staticmethod(once(inner, name))})
         watch(holder, "run", None, f"Gram.{name}")
-        setattr(encode.Gram, name, property(holder.run))
+        setattr(solvers.Gram, name, property(holder.run))
     return stages
 
 
@@ -180,8 +175,11 @@ def once(function: Any, name: str) -> Any:
 
 def tell(learned: Any, seconds: float, M: int) -> None:
     last = learned.history[-1]
-    print(f"M = {M}: {seconds:.2f} s, {last.epoch - 1} passes, objective {last.objective:.8g}, non-zeros "
-          f"{last.nonzeros:.3f}, gap {learned.gap:.1e} {learned.notices}", flush=True)  # fmt: skip
+    print(
+        f"M = {M}: {seconds:.2f} s, {last.epoch - 1} passes, objective {last.objective:.8g}, non-zeros "
+        f"{last.nonzeros:.3f}, gap {learned.gap:.1e} {learned.notices}",
+        flush=True,
+    )
 
 
 def made(options: argparse.Namespace) -> DeviceRows:
@@ -221,7 +219,7 @@ def stream(options: argparse.Namespace) -> None:
     here = as_scipy(X)
     _, resident = run(X, options)
     seconds, resident = run(X, options)
-    print("on the card: ", end="")
+    print("on the GPU: ", end="")
     tell(resident, seconds, options.components)
     del X
     streamed = StreamedRows(here, options.device, int(options.room))
@@ -231,7 +229,7 @@ def stream(options: argparse.Namespace) -> None:
         tell(learned, seconds, options.components)
     passes = learned.history[-1].epoch - 1
     print(f"sent {8 * here.nnz * (2 * passes + 1) / 1e9:.1f} GB")
-    print("same bits as on the card:", torch.equal(learned.A, resident.A) and torch.equal(learned.D, resident.D))
+    print("same bits as on the GPU:", torch.equal(learned.A, resident.A) and torch.equal(learned.D, resident.D))
 
 
 def entries(options: argparse.Namespace) -> None:
@@ -248,28 +246,22 @@ def entries(options: argparse.Namespace) -> None:
             times.append(time.perf_counter())
 
         seconds, learned = seconds_of(
-            lambda settings=settings, on_step=on_step: learn_from_entries_on(
-                options.device, X, ForestL2(forest, options.lam), len(forest), settings, on_step=on_step
+            lambda settings=settings, on_step=on_step: learn_from_entries(
+                X, ForestL2(forest, options.lam), len(forest), settings, on_step=on_step, device=options.device
             )
         )
         passes = np.diff(times)
         objectives = " ".join(f"{step.objective:.5g}" for step in learned.history)
-        print(f"entries M = {options.components}, W = {zeros:g}: {seconds:.2f} s in all, a pass {passes.min():.3f} s, "
-              f"{X.nnz / passes.min() / 1e6:.0f} M visits/s with the objective, eta {learned.eta:.3g}, "
-              f"objectives {objectives} {learned.notices}", flush=True)  # fmt: skip
+        print(
+            f"entries M = {options.components}, W = {zeros:g}: {seconds:.2f} s in all, a pass {passes.min():.3f} s, "
+            f"{X.nnz / passes.min() / 1e6:.0f} M visits/s with the objective, eta {learned.facts['eta']:.3g}, "
+            f"objectives {objectives} {learned.notices}",
+            flush=True,
+        )
         n_bytes = X.nnz * (16 * options.components + 44)
         print(f"  floor of a pass by bytes: {n_bytes / ceilings()[0]:.3f} s")
         results.append(learned)
     print("same bits twice:", torch.equal(results[0].A, results[1].A) and torch.equal(results[0].D, results[1].D))
-
-
-def precision(options: argparse.Namespace) -> None:
-    X = made(options)
-    for name in ("float32", "tf32", "bfloat16"):
-        run(X, options, precision=name)
-        seconds, learned = run(X, options, precision=name)
-        print(f"{name}: ", end="")
-        tell(learned, seconds, options.components)
 
 
 def corpus(options: argparse.Namespace) -> None:
@@ -280,7 +272,7 @@ def corpus(options: argparse.Namespace) -> None:
     print(f"counted in {seconds:.1f} s: V = {X.shape[0]:,}, {X.nnz:,} pairs", flush=True)
 
     def judged(A: Any) -> str:
-        vectors = wf.Vectors(counts.vocabulary.words, np.asarray(A.cpu() if hasattr(A, "cpu") else A))
+        vectors = wf.Vectors(counts.vocabulary.words, np.asarray(A.cpu()))
         if not options.data:
             return ""
         scores = wf.evaluate(vectors, options.data, tasks=("similarity", "analogy"))
@@ -290,32 +282,31 @@ def corpus(options: argparse.Namespace) -> None:
     for M in (52, 520):
         options.components = M
         there = DeviceRows.put(X, options.device)
-        for name in ("float32", "tf32", "bfloat16"):
-            run(there, options, precision=name)
-            seconds, learned = run(there, options, precision=name)
-            print(f"{name} ", end="")
-            tell(learned, seconds, M)
-            print("   ", judged(learned.A), flush=True)
+        run(there, options)
+        seconds, learned = run(there, options)
+        tell(learned, seconds, M)
+        print("   ", judged(learned.A), flush=True)
         forest = Forest.complete(M // 13)
         for zeros in (0.0, 0.3):
             settings = EntrySettings(epochs=5, zeros=zeros, tau=0.001)
             seconds, learned = seconds_of(
-                lambda f=forest, s=settings: learn_from_entries_on(options.device, X, ForestL2(f, 0.01), len(f), s)
+                lambda f=forest, s=settings: learn_from_entries(X, ForestL2(f, 0.01), len(f), s, device=options.device)
             )
-            print(f"entries W = {zeros:g} M = {M}: {seconds:.1f} s, objective {learned.history[-1].objective:.6g}, "
-                  f"eta {learned.eta:.3g}", judged(learned.A), flush=True)  # fmt: skip
+            objective, eta = learned.history[-1].objective, learned.facts["eta"]
+            print(f"entries W = {zeros:g} M = {M}: {seconds:.1f} s, objective {objective:.6g}, eta {eta:.3g}", end=" ")
+            print(judged(learned.A), flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    jobs = {job.__name__: job for job in (learn, stream, entries, precision, corpus)}
+    jobs = {job.__name__: job for job in (learn, stream, entries, corpus)}
     parser.add_argument("job", nargs="?", choices=jobs, default="learn")
     parser.add_argument("--words", type=int, default=180_834)
     parser.add_argument("--pairs", type=float, default=140e6)
     parser.add_argument("--components", type=int, default=520)
     parser.add_argument("--lam", type=float, default=0.1)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--room", type=float, default=1e9, help="stream: bytes of the card for X")
+    parser.add_argument("--room", type=float, default=1e9, help="stream: bytes of the GPU for X")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--eta", type=float, help="entries: step size; searched if left out")
     parser.add_argument("--corpus", help="corpus: text")
