@@ -22,14 +22,12 @@ def spams_tree(forest: Forest, weights: np.ndarray) -> dict[str, object]:
     }
 
 
-def spams_prox(
-    A: np.ndarray, forest: Forest, weights: np.ndarray, threshold: float, regul: str = "tree-l2"
-) -> np.ndarray:
-    """The prox by SPAMS' proximalTree, tree-l2 or tree-linf, a row per word."""
+def spams_prox(A: np.ndarray, forest: Forest, weights: np.ndarray, threshold: float) -> np.ndarray:
+    """The prox by SPAMS' proximalTree, a row per word."""
     import spams
 
     columns = np.asfortranarray(A.T, dtype=np.float64)
-    options = {"regul": regul, "lambda1": threshold, "numThreads": 1}
+    options = {"regul": "tree-l2", "lambda1": threshold, "numThreads": 1}
     return np.asarray(spams.proximalTree(columns, spams_tree(forest, weights), **options)).T
 
 

@@ -14,7 +14,6 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import (
     L1,
     ForestL2,
-    ForestLInf,
     NonNegativeL1,
     NoPenalty,
     Penalty,
@@ -50,7 +49,6 @@ every_forest_penalty = pytest.mark.parametrize(
     [
         pytest.param(lambda forest, w: ForestL2(forest, 1.0, w), id="l2"),
         pytest.param(lambda forest, w: ForestL2(forest, 1.0, w, nonnegative=True), id="l2-nonnegative"),
-        pytest.param(lambda forest, w: ForestLInf(forest, 1.0, w), id="linf"),
     ],
 )
 
@@ -92,12 +90,11 @@ def test_flat_penalties_have_their_prox(A: np.ndarray, step: float, penalty: Pen
         assert (cost(penalty, B, A, step) <= cost(penalty, probe, A, step) + 1e-10 * (1 + (A * A).sum())).all()
 
 
-@pytest.mark.parametrize(("kind", "regul"), [(ForestL2, "tree-l2"), (ForestLInf, "tree-linf")])
 @given(case=weighted_forests_with_rows(), step=steps)
-def test_spams_agrees(kind: Any, regul: str, case: Weighted, step: float) -> None:
+def test_spams_agrees(case: Weighted, step: float) -> None:
     forest, A, weights = case
-    expected = spams_prox(A, forest, weights, step, regul)
-    np.testing.assert_allclose(kind(forest, 1.0, weights).prox(A, step), expected, atol=1e-10)
+    expected = spams_prox(A, forest, weights, step)
+    np.testing.assert_allclose(ForestL2(forest, 1.0, weights).prox(A, step), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -161,13 +158,6 @@ def test_weights_of_nodes_worked_by_hand() -> None:
     np.testing.assert_allclose(penalty.per_word(np.array([[3.0, 5.0]])), [2 * 34**0.5 + 2.5], rtol=1e-15)
 
 
-def test_largest_magnitudes_worked_by_hand() -> None:
-    # leaf: 5 -> 4; then 1 is cut off (4, 3): 4 -> 3
-    penalty = ForestLInf(Forest([-1, 0]), 1.0)
-    np.testing.assert_allclose(penalty.prox(np.array([[3.0, -5.0]]), 1.0), [[3.0, -3.0]], rtol=1e-15)
-    assert penalty.per_word(np.array([[3.0, -5.0]])).tolist() == [10.0]
-
-
 def test_weights_by_depth() -> None:
     assert depth_weights(Forest([-1, 0, 1, 0, -1]), (0.5, 0.8, 1.0)) == (0.5, 0.8, 1.0, 0.8, 0.5)
 
@@ -179,9 +169,8 @@ def test_a_depth_without_weight_is_refused() -> None:
 
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, 0.0), (1.0, -1.0), (1.0, np.nan), (np.inf, 1.0), ((1.0, 1.0),)])
 def test_weights_of_nodes_that_are_none_are_refused(weights: Any) -> None:
-    for kind in (ForestL2, ForestLInf):
-        with pytest.raises(InputError, match="weights"):
-            kind(Forest([-1, 0]), 1.0, weights)
+    with pytest.raises(InputError, match="weights"):
+        ForestL2(Forest([-1, 0]), 1.0, weights)
 
 
 def test_penalties_with_equal_weights_are_equal_and_hash_alike() -> None:

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from wordforest.counts import Counts
-from wordforest.counts.association import pmi, ppmi, sppmi
+from wordforest.counts.association import log_margins, margins, pmi, pmi_rows, ppmi, sppmi
 from wordforest.errors import InputError
 from wordforest.text import Vocabulary
 
@@ -123,3 +123,14 @@ def test_an_empty_matrix_is_an_error(measure: Callable[..., sparse.csr_array], d
 def test_negative_counts_are_an_error() -> None:
     with pytest.raises(InputError, match="the counts hold -2, but a count is never negative"):
         pmi(sparse.csr_array(np.array([[1, -2]])))
+
+
+@pytest.mark.parametrize("shift", [None, 0.0, 0.3])
+def test_rows_of_an_association_are_those_of_the_whole(shift: float | None) -> None:
+    counts = sparse.random_array((40, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
+    counts.data = np.ceil(counts.data * 50).astype(np.int32)
+    whole = pmi(counts, smoothing=0.75) if shift is None else sppmi(counts, shift=shift, smoothing=0.75)
+    log_v, log_c = log_margins(*margins(counts), 0.75)
+    for first, last in ((0, 1), (1, 17), (17, 40)):
+        part = pmi_rows(counts[first:last], log_v[first:last], log_c, shift)
+        np.testing.assert_array_equal(part.toarray(), whole[first:last].toarray())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.coder.test_rows_device import DEVICES
+from tests.coder.shared import DEVICES
 from wordforest.coder.kernels import on_host
-from wordforest.coder.kernels.counter import random_columns
+from wordforest.coder.kernels.counter import below, random_bits, random_columns, uniform
 
 torch = pytest.importorskip("torch", reason="the device is PyTorch's")
 
@@ -37,3 +37,17 @@ def test_columns_are_directions_that_have_nothing_to_do_with_each_other() -> Non
 
 def test_another_seed_draws_others() -> None:
     assert (random_columns((100, 3), 0) != random_columns((100, 3), 1)).mean() > 0.99
+
+
+def test_random_bits_are_spread_evenly() -> None:
+    bits = random_bits(12345, 200_000, torch.zeros(1))
+    places = below(bits, torch.full((200_000,), 10)).bincount(minlength=10)
+    assert abs(places - 20_000).max() < 5 * 20_000**0.5
+    assert float(uniform(bits).mean()) == pytest.approx(0.5, abs=5 * 0.29 / 200_000**0.5)
+    assert not torch.equal(bits, random_bits(12346, 200_000, torch.zeros(1)))
+
+
+def test_directions_without_negatives_have_length_one() -> None:
+    D = random_columns((50, 7), 0, nonnegative=True)
+    assert D.min() > 0
+    np.testing.assert_allclose(np.linalg.norm(D, axis=0), 1, atol=1e-6)

@@ -4,15 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.linear_model import Lasso
-from wordforest.coder.encode import Codes, Gram, Solver, admm, encode, fista, word_objectives
 
-from wordforest.coder.certificate import lam_max
 from wordforest.coder.forest import Forest
-from wordforest.coder.objectives import objective
+from wordforest.coder.objective import objective
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
-from wordforest.runtime.threads import Threads
+from wordforest.coder.solvers import Codes, Gram, Solver, admm, fista, word_objectives
 
 SOLVERS = pytest.mark.parametrize("solver", [fista, admm])
 PENALTIES = pytest.mark.parametrize(
@@ -119,56 +116,6 @@ def test_tensors_in_tensors_out(solver: Solver) -> None:
     A = solver(XD, Gram(DD), penalty, tol=1e-10, max_iter=20_000).A
     assert isinstance(A, torch.Tensor)
     np.testing.assert_allclose(A.numpy(), solve(solver, X, D, penalty).A, atol=1e-8)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_encode_takes_dense_and_sparse(kind: Any) -> None:
-    X, D = data(n=300)
-    X[np.abs(X) < 0.5] = 0
-    penalty = ForestL2(Forest.complete(2), 0.5)
-    expected = solve(admm, X, D, penalty).A
-    np.testing.assert_allclose(encode(kind(X), D, penalty, tol=1e-15).A, expected, atol=1e-5)
-
-
-def test_encode_gives_the_same_bits_for_any_number_of_workers() -> None:
-    X, D = (part.astype(np.float32) for part in data(n=20_000))
-    penalty = ForestL2(Forest.complete(2), 0.5)
-    results = [encode(X, D, penalty, executor=Threads(n)).A for n in (1, 2, 7)]
-    assert all(np.array_equal(results[0], other) for other in results[1:])
-
-
-def test_float32_codes_are_as_good_as_float64_ones() -> None:
-    X, D = data(n=200)
-    penalty = ForestL2(Forest.complete(2), 0.5)
-    single = encode(X.astype(np.float32), D.astype(np.float32), penalty)
-    assert single.converged
-    assert single.A.dtype == np.float32
-    best = objective(X, D, encode(X, D, penalty).A, penalty)
-    assert objective(X, D, single.A, penalty) - best <= 1e-6 * (X * X).sum()
-
-
-@pytest.mark.parametrize("C", [20, 60])  # fewer contexts than atoms: a flat dictionary, certified by the duality gap
-@PENALTIES
-def test_the_gap_holds(penalty: Penalty, C: int) -> None:
-    X, D = data(C=C)
-    codes = encode(X, D, penalty, tol=1e-4)
-    best = encode(X, D, penalty, tol=1e-12, max_iter=20_000)
-    squares = (X * X).sum(1)
-    excess = word_objectives(codes.A, X @ D, Gram(D.T @ D), penalty) - word_objectives(
-        best.A, X @ D, Gram(D.T @ D), penalty
-    )
-    assert codes.converged
-    assert codes.gap <= 1e-4
-    assert (excess <= codes.gap * squares + 1e-9 * squares).all()
-
-
-def test_no_nan_from_zero_to_the_largest_lam() -> None:
-    for seed in range(100):
-        X, D = data(n=5, C=15, M=26, seed=seed)
-        penalty = ForestL2(Forest.complete(2), 1.0)
-        largest = lam_max(X @ D, penalty)
-        A = encode(X, D, ForestL2(Forest.complete(2), largest * (seed / 99) ** 3), tol=1e-4).A
-        assert np.isfinite(A).all()
 
 
 def test_word_objectives_add_up_to_the_objective() -> None:

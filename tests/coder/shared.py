@@ -1,0 +1,77 @@
+"""What the tests of the coder share: devices, and a few matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from wordforest.coder.rows import Rows
+from wordforest.coder.rows.cluster import ClusterRows, HeldRows
+from wordforest.coder.rows.device import DenseDeviceRows, DeviceRows
+from wordforest.coder.rows.host import HostRows
+from wordforest.coder.rows.streamed import StreamedRows
+
+
+def has_gpu() -> bool:
+    try:
+        import torch
+    except ImportError:
+        return False
+    return bool(torch.cuda.is_available())
+
+
+ON_GPU = [pytest.mark.gpu, pytest.mark.skipif(not has_gpu(), reason="no CUDA GPU here")]
+DEVICES = ["cpu", pytest.param("cuda", marks=ON_GPU)]
+
+
+def uneven_matrix(dtype: Any = np.float64, rows: int = 900) -> sparse.csr_array:
+    """Rows of very unequal length, one without entries, one longer than a segment of the kernels."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((rows, 1300), density=0.04, rng=rng, format="lil", dtype=dtype)
+    X[3], X[5] = 0, rng.standard_normal(1300)
+    return sparse.csr_array(X.tocsr())
+
+
+def low_rank_matrix(V: int = 300, C: int = 200, seed: int = 0, dtype: Any = np.float32) -> sparse.csr_array:
+    """A sparse matrix with a few strong directions, some rows and one column empty."""
+    rng = np.random.default_rng(seed)
+    low_rank = rng.standard_normal((V, 8)) @ rng.standard_normal((8, C)) / 2
+    X = np.where(rng.random((V, C)) < 0.15, low_rank + 0.3 * rng.standard_normal((V, C)), 0)
+    X[::50] = 0
+    X[:, 7] = 0
+    return sparse.csr_array(X.astype(dtype))
+
+
+Home = Callable[[sparse.csr_array, Any], Rows]  # X and threads, or a cluster, to X in its home
+
+
+def tensor(X: sparse.csr_array, device: str) -> Any:
+    import torch
+
+    return torch.tensor(X.toarray(), device=device)
+
+
+# A StreamedRows has room for a thousand entries at a time, so that X travels in several blocks.
+ON_HOST: dict[str, Home] = {"csr": HostRows, "array": lambda X, threads: HostRows(X.toarray(), threads)}
+ON_CLUSTER: dict[str, Home] = {
+    "cluster-csr": lambda X, cluster: ClusterRows(HeldRows(X), cluster),
+    "cluster-array": lambda X, cluster: ClusterRows(HeldRows(X.toarray()), cluster),
+}
+
+
+def on_device(device: str) -> dict[str, Home]:
+    return {
+        "tensor": lambda X, _: DenseDeviceRows(tensor(X, device)),
+        "device": lambda X, _: DeviceRows.put(X, device),
+        "streamed": lambda X, _: StreamedRows(X, device, 1),
+    }
+
+
+WITHOUT_CLUSTER = [
+    *(pytest.param(home, id=name) for name, home in (ON_HOST | on_device("cpu")).items()),
+    *(pytest.param(home, id=f"{name}-cuda", marks=ON_GPU) for name, home in on_device("cuda").items()),
+]
