@@ -212,7 +212,7 @@ class Unknown:
         ({"X": matrix() * np.float32(np.nan)}, "NaN"),
         ({"penalty": ForestL2(Forest.flat(3), 0.1)}, "3 nodes"),
         ({"penalty": Unknown()}, "Unknown"),
-        ({"X": matrix() * np.float32(1e38) * np.float32(1e3)}, "infinity"),
+        ({"X": matrix() * np.float32(np.inf)}, "infinity"),
         ({"X": matrix() * 0, "weights": np.ones(matrix().nnz)}, "nothing to learn"),
         ({"weights": np.zeros(matrix().nnz)}, "nothing to learn"),
         ({"weights": np.ones(3)}, "shape"),
