@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from wordforest.coder.learn import Moved, State, check_learning_fits, learn
+from wordforest.coder.learn import Learner, Moved, State, check_learning_fits, learn
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1
 from wordforest.coder.rows.host import HostRows
@@ -18,16 +18,16 @@ START = 100.0
 X = np.array([[3.0, 0.0], [0.0, 5.0], [0.0, 5.0]])
 
 
-class Played:
+class Played(Learner):
     """A learner whose objectives are known beforehand: two batches in a pass."""
 
-    anneals, revive, nonnegative, energy = False, True, False, 0.0
+    revive = True
 
     def __init__(self, objectives: list[float], *, last: float | None = None, epochs: int = 9, tol: float = 0.1):
+        super().__init__()
         self.objectives, self.last, self.epochs, self.tol = objectives, last, epochs, tol
         self.rows, self.penalty = HostRows(X), L1(7.0)
         self.D, self.A = np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
-        self.notices: list[str] = []
         self.calls: list[Any] = []
 
     def begin(self) -> None:
@@ -53,17 +53,11 @@ class Played:
         self.number += 1
         return Moved(objective, before - objective, 5)
 
-    def uses(self) -> Any:
-        return np.count_nonzero(self.A, axis=0)
-
-    def n_nonzeros(self) -> int:
-        return int(self.uses().sum())
-
     def losses(self) -> Any:
         return ((X - self.A @ self.D.T) ** 2).sum(1)
 
-    def moved(self) -> None:
-        self.calls.append("moved")
+    def atoms_moved(self) -> None:
+        self.calls.append("atoms moved")
 
     def finish(self) -> Moved | None:
         return None if self.last is None else Moved(self.last, 0.0, 3)
@@ -150,7 +144,7 @@ def test_a_dead_atom_points_at_what_the_worst_coded_word_lacks() -> None:
     learned = learn(learner)
     assert learned.revived == 1
     np.testing.assert_array_equal(learner.D[:, 1], [0.0, 1.0])  # of the words with nothing but the second context
-    assert learner.calls == ["begin", "1.1", "1.2", "moved", "2.1", "2.2"]  # a pass more than the rule asks for
+    assert learner.calls == ["begin", "1.1", "1.2", "atoms moved", "2.1", "2.2"]  # a pass more than the rule asks for
 
 
 def test_a_revived_atom_without_negatives_has_none() -> None:

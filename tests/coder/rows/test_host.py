@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tests.coder.rows.test_base import ROWS, matrix
 from wordforest.coder.losses import Loss
-from wordforest.coder.rows.host import HostRows, full_csr
+from wordforest.coder.rows.host import HostRows, as_csr
 from wordforest.runtime.threads import Threads
 
 
@@ -25,7 +25,7 @@ def test_sparse_products_do_not_depend_on_where_contexts_are_cut() -> None:
 
 def test_a_dense_matrix_stores_all_its_pairs() -> None:
     X = matrix().toarray()
-    full = full_csr(X)
+    full = as_csr(X)
     assert full.nnz == X.size
     assert full.has_canonical_format
     np.testing.assert_array_equal(full.toarray(), X)
