@@ -16,9 +16,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import cluster_sizes
 import wordforest as wf
 from wordforest.coder.rows.cluster import ClusterRows
-from wordforest.jobs import sizing
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
 
@@ -115,7 +115,7 @@ def count_bytes(options: argparse.Namespace) -> None:
     V, M = len(run.words), 13 * options.trees
     first, last = marks[1], marks[-2]  # between the first step, which cuts columns, and the last, exact pass
     steps = last[0] - first[0]
-    size_ = sizing.size_of(
+    size_ = cluster_sizes.size_of(
         0, V, M, options.workers, pairs=wf.store.read_counts(Path(options.counts), mapped=True)[2].nnz
     )
     computed = (size_.from_client, size_.to_client, size_.between)
@@ -138,7 +138,7 @@ def main() -> None:
     parser.add_argument("--scratch", default=None)
     options = parser.parse_args()
     if options.what == "sizes":
-        print("\n".join(sizing.table()))
+        print("\n".join(cluster_sizes.table()))
     elif options.what == "bytes":
         count_bytes(options)
     else:

@@ -16,7 +16,6 @@ import wordforest as wf
 from wordforest.counts import windows
 from wordforest.errors import InputError
 from wordforest.jobs import extend as extending
-from wordforest.jobs.extend import count_extendable
 
 FILES = ("vocab.tsv", "counts.safetensors")
 texts = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=8), min_size=1, max_size=6)
@@ -59,18 +58,18 @@ def test_adding_twice_equals_counting_at_once(
     within: dict[str, Any] = {**options, "memory": memory, "workers": workers}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(windows, "BLOCK_PAIRS", 4)
-        count_extendable(paths[0], folder / "1", **within)
-        count_extendable(paths[1], folder / "2", add=folder / "1", **within)
-        count_extendable(paths[2], folder / "3", add=folder / "2", **within)
+        wf.count_corpus(paths[0], folder / "1", **within, extendable=True)
+        wf.count_corpus(paths[1], folder / "2", add=folder / "1", **within)
+        wf.count_corpus(paths[2], folder / "3", add=folder / "2", **within)
     wf.count_corpus(paths, folder / "whole", **options)
     assert same(folder / "3", folder / "whole")
 
 
 def test_a_word_that_is_rare_at_first_has_all_its_pairs(tmp_path: Path) -> None:
     first, second = write(tmp_path / "1", [["x", "y"], ["y", "y"]]), write(tmp_path / "2", [["x", "z"], ["z"]])
-    before = count_extendable(first, tmp_path / "a", min_count=2)
+    before = wf.count_corpus(first, tmp_path / "a", min_count=2, extendable=True)
     assert "x" not in before.vocabulary
-    after = count_extendable(second, tmp_path / "b", add=tmp_path / "a", min_count=2)
+    after = wf.count_corpus(second, tmp_path / "b", add=tmp_path / "a", min_count=2)
     rows = after.vocabulary.index
     assert after.matrix[rows["x"], rows["y"]] == 1
 
@@ -92,6 +91,7 @@ def test_the_command_adds_and_train_takes_the_folder(corpus: Path, tmp_path: Pat
 
 KILLED = """
 import os, signal, sys
+import wordforest as wf
 from wordforest.counts import tally
 from wordforest.jobs import extend as extending
 from wordforest.runtime.scratch import ScratchFiles
@@ -104,7 +104,7 @@ def counted(self, what):
         os.kill(os.getpid(), signal.SIGKILL)
 ScratchFiles.note = counted
 extending.pooled = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-extending.count_extendable(sys.argv[1], sys.argv[2], add=sys.argv[3], memory=1 << 20, resume=True)
+wf.count_corpus(sys.argv[1], sys.argv[2], add=sys.argv[3], memory=1 << 20, resume=True)
 """
 
 
@@ -114,13 +114,13 @@ def test_killed_while_adding_it_goes_on_to_the_same_bits(
     lines = large_corpus.read_text().splitlines(keepends=True)
     (tmp_path / "1.txt").write_text("".join(lines[:5000]))
     (tmp_path / "2.txt").write_text("".join(lines[5000:]))
-    count_extendable(tmp_path / "1.txt", tmp_path / "a")
+    wf.count_corpus(tmp_path / "1.txt", tmp_path / "a", extendable=True)
     for notes in (5, 0):  # while counting shards, and after all of them
         arguments = [str(tmp_path / name) for name in ("2.txt", "b", "a")]
         done = subprocess.run([sys.executable, "-c", KILLED, *arguments, str(notes)], check=False)
         assert done.returncode == -signal.SIGKILL
     monkeypatch.setattr(extending, "count_into", None)  # would fail if it counted again
-    count_extendable(tmp_path / "2.txt", tmp_path / "b", add=tmp_path / "a", resume=True)
+    wf.count_corpus(tmp_path / "2.txt", tmp_path / "b", add=tmp_path / "a", resume=True)
     wf.count_corpus(large_corpus, tmp_path / "whole")
     assert same(tmp_path / "b", tmp_path / "whole")
     assert {path.name for path in (tmp_path / "b").iterdir()} == {"all", "config.json", *FILES}
@@ -129,18 +129,18 @@ def test_killed_while_adding_it_goes_on_to_the_same_bits(
 def test_what_cannot_be_exact_is_refused(corpus: Path, tmp_path: Path) -> None:
     wf.count_corpus(corpus, tmp_path / "plain")
     with pytest.raises(InputError, match="only to counts made with --extendable"):
-        count_extendable(corpus, tmp_path / "out", add=tmp_path / "plain")
+        wf.count_corpus(corpus, tmp_path / "out", add=tmp_path / "plain")
     with pytest.raises(InputError, match="subsample depends on all the text"):
-        count_extendable(corpus, tmp_path / "out", subsample=1e-3)
-    count_extendable(corpus, tmp_path / "a", window=3)
+        wf.count_corpus(corpus, tmp_path / "out", subsample=1e-3, extendable=True)
+    wf.count_corpus(corpus, tmp_path / "a", window=3, extendable=True)
     with pytest.raises(InputError, match=r"window = 5, but .* was counted with window = 3"):
-        count_extendable(corpus, tmp_path / "out", add=tmp_path / "a")
+        wf.count_corpus(corpus, tmp_path / "out", add=tmp_path / "a")
     with pytest.raises(InputError, match="the counts to add to would be replaced"):
-        count_extendable(corpus, tmp_path / "a", add=tmp_path / "a", window=3, force=True)
+        wf.count_corpus(corpus, tmp_path / "a", add=tmp_path / "a", window=3, force=True)
 
 
 def test_counts_that_replace_extendable_ones_leave_nothing_of_them(corpus: Path, tmp_path: Path) -> None:
-    count_extendable(corpus, tmp_path / "a")
+    wf.count_corpus(corpus, tmp_path / "a", extendable=True)
     assert (tmp_path / "a" / "all").is_dir()
     wf.count_corpus(corpus, tmp_path / "a", force=True)
     assert not (tmp_path / "a" / "all").exists()

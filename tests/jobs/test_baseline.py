@@ -12,8 +12,9 @@ import wordforest as wf
 from wordforest.cli.demo import addresses
 from wordforest.errors import InputError
 from wordforest.jobs.baseline import METHODS
+from wordforest.options import FROM_COUNTS
 
-TEXT_METHODS = [name for name, method in METHODS.items() if not method.from_counts]
+TEXT_METHODS = [name for name in METHODS if name not in FROM_COUNTS]
 
 ANIMALS, CITIES = ("cat", "dog", "horse", "cow"), ("paris", "london", "berlin", "madrid", "rome")
 MORE = {"nce": {"epochs": 8}, "rnn": {"epochs": 10}, "cbow": {"epochs": 60}, "cbow-hs": {"epochs": 60}}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from wordforest.cli.command import CORPUS, argument, command, reporter
-from wordforest.errors import InputError
 from wordforest.options import BASELINES
 
 
@@ -20,20 +19,12 @@ def train(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any
 
 
 @command()
-def count(
-    corpus: list[str] = CORPUS, *, quiet: bool, json: bool, extendable: bool, add: Path | None, **options: Any
-) -> None:
+def count(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any) -> None:
     """Count words and pairs of words into a folder that train takes in place of text."""
     from wordforest.jobs.count import count_corpus
-    from wordforest.jobs.extend import count_extendable
 
     with reporter(quiet, json) as report:
-        if not (extendable or add):
-            count_corpus(corpus, report=report, **options)
-            return
-        if options.pop("cluster", None):
-            raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
-        count_extendable(corpus, add=add, report=report, **options)
+        count_corpus(corpus, report=report, **options)
 
 
 @command()

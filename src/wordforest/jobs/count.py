@@ -38,11 +38,18 @@ class Counted:
     config: dict[str, Any]
     folder: Path | None = None
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words."""
+        return self.counts.vocabulary
+
 
 def count_corpus(
     corpus: Corpus,
     out: str | Path,
     *,
+    extendable: bool = False,
+    add: str | Path | None = None,
     force: bool = False,
     resume: bool = False,
     workers: int | None = None,
@@ -53,18 +60,28 @@ def count_corpus(
 ) -> Counts:
     """Count a corpus into a folder that ``train`` takes in place of text. Settings are those of ``CountSettings``.
 
+    ``extendable`` counts can be added to later: ``add`` names such a folder, whose text is counted, too.
     ``memory`` is a ceiling in bytes for counting, three quarters of the machine's if left out; what goes beyond lies in
     files in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
     ``resume`` resumes counting that was broken off in ``out``, to the same bits as if it had not been.
     ``cluster`` is the address of a Dask scheduler, ``local:N``, or a ``Cluster``; its workers read the text, and what
     is returned stays in its file. Workers that die cost no more than their share; a scheduler that dies costs all.
     """
+    from wordforest.jobs.extend import corpus_before, extend_into
+
     check_known(settings, [*CountSettings.__dataclass_fields__])
     asked, names = CountSettings(**settings), names_of(corpus)
+    extended, add = extendable or add is not None, None if add is None else Path(add)
+    if extended and cluster is not None:
+        raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
-        is_complete = job.is_complete(store.is_counts_folder, {"corpus": names, **asdict(asked)})
-        if not is_complete:
-            check_readable_again(names, resume)
+        before = corpus_before(add, asked) if extended else []
+        is_complete = job.is_complete(store.is_counts_folder, {"corpus": [*before, *names], **asdict(asked)})
+        if not is_complete and resume and "-" in names:
+            raise InputError("standard input cannot be read again to resume. Give a file, or leave --resume out.")
+        if extended and not is_complete:
+            extend_into(job, names, asked, add)
+        elif not is_complete:
             count_into(job, names, asked)
         counts = load_counts(Path(out), kept(job), checked=is_complete).counts
         if not is_complete:

@@ -8,11 +8,10 @@ counts in all the text: a word that crosses the least count later has all its pa
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from contextlib import closing
-from dataclasses import asdict
-from dataclasses import replace as changed
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,20 +19,9 @@ from wordforest import store
 from wordforest.counts import Counts, Tally
 from wordforest.counts.joining import Addend, joined
 from wordforest.errors import InputError
-from wordforest.jobs.count import (
-    Corpus,
-    Counted,
-    check_readable_again,
-    count_config,
-    count_into,
-    load_counts,
-    names_of,
-)
+from wordforest.jobs.count import count_config, count_into, load_counts
 from wordforest.jobs.job import Job
-from wordforest.options import check_known
-from wordforest.runtime.progress import Reporter
 from wordforest.runtime.scratch import ScratchFiles
-from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings
 from wordforest.store.counts import save_counts
 from wordforest.store.layout import ALL_WORDS
@@ -43,53 +31,50 @@ _SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", 
 _NEW = "new"  # folder inside a checkpoint: counts of all words of the text to add
 
 
-def count_extendable(
-    corpus: Corpus,
-    out: str | Path,
-    *,
-    add: str | Path | None = None,
-    force: bool = False,
-    resume: bool = False,
-    workers: int | None = None,
-    memory: int | None = None,
-    report: Reporter | None = None,
-    **settings: Any,
-) -> Counts:
-    """Count a corpus into a folder that text can be added to; ``add`` names such a folder, whose text is counted too.
-
-    The result, mapped from its file, is what counting all the text at once would give. ``memory`` and ``resume`` are
-    those of ``count_corpus``.
-    """
-    check_known(settings, [*CountSettings.__dataclass_fields__])
-    asked = CountSettings(**settings)
+def corpus_before(add: Path | None, asked: CountSettings) -> list[str]:
+    """Return the corpus of counts that text is to be added to, after checking that it can be."""
     if asked.subsample:
         raise InputError("subsample depends on all the text, so none can be added later. Leave one of the two out.")
-    names = names_of(corpus)
-    with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
-        old = None if add is None else _before(Path(add), asked, job.memory)
-        corpora = [*(old.config["corpus"] if old else []), *names]
-        if not job.is_complete(store.is_counts_folder, {"corpus": corpora, **asdict(asked)}):
-            check_readable_again(names, resume)
-            if add is not None and Path(out).resolve() == Path(add).resolve():
-                raise InputError(f"{out}: the counts to add to would be replaced. Choose another --out.")
-            job.begin({"corpus": names, "add": None if add is None else str(add), **asdict(asked)})
-            _extend(job, Path(out), names, asked, old)
-        return load_counts(Path(out), 0, checked=False).counts
+    if add is None:
+        return []
+    if not store.is_counts_folder(add / ALL_WORDS):
+        raise InputError(
+            f"{add}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
+            "which other counts do not have. Count all the text again, with --extendable."
+        )
+    config = store.read_json(add / ALL_WORDS / "config.json")
+    for name in _SHAPING:
+        if config.get(name) != getattr(asked, name):
+            raise InputError(
+                f"{name} = {getattr(asked, name)}, but {add} was counted with {name} = {config.get(name)}. "
+                "Use the same settings to add to it."
+            )
+    return list(config["corpus"])
 
 
-def _extend(job: Job, folder: Path, names: list[str], asked: CountSettings, old: Counted | None) -> None:
-    """Count new text, add up, and write counts of all words and, pooled, of the vocabulary."""
-    new = _count_all(job, folder, names, asked)
-    with closing(ScratchFiles(store.checkpoint_folder(folder), job.memory)) as place:
-        whole, config = _joined([part for part in (old, new) if part], asked, place, job.threads)
-        all_words = store.checkpoint_folder(folder) / ALL_WORDS
-        _save(all_words, whole, config)
-        counts = pooled(load_counts(all_words, 0, checked=False).counts, asked, place, job.threads)
-        _save(folder, counts, count_config(config["corpus"], asked, str(config["fingerprint"])), all_words)
-    job.end(f"{len(counts.vocabulary)} words, {int(counts.indptr[-1])} pairs")
+def extend_into(job: Job, names: list[str], asked: CountSettings, add: Path | None) -> None:
+    """Count text, add it to the counts of ``add``, and write counts of all words and, pooled, of the vocabulary."""
+    assert job.folder  # noqa: S101 counts go there
+    if add is not None and job.folder.resolve() == add.resolve():
+        raise InputError(f"{job.folder}: the counts to add to would be replaced. Choose another --out.")
+    job.begin({"corpus": names, "add": None if add is None else str(add), **asdict(asked)})
+    checkpoint = store.checkpoint_folder(job.folder)
+    everything = replace(asked, min_count=1, max_vocab=None, keep_words=(), max_contexts=None)
+    if not store.is_counts_folder(checkpoint / _NEW) or store.has_checkpoint(checkpoint / _NEW):
+        with job.inside(checkpoint / _NEW) as part:
+            count_into(part, names, everything)
+    parts = [load_counts(checkpoint / _NEW, 0, checked=False).counts]
+    if add is not None:
+        parts.insert(0, load_counts(add / ALL_WORDS, job.memory // 2).counts)
+    corpus = [*corpus_before(add, asked), *names]
+    with closing(ScratchFiles(checkpoint, job.memory)) as scratch:
+        whole, all_words = _joined(parts, asked, scratch, job), checkpoint / ALL_WORDS
+        _save(all_words, whole, corpus, everything)
+        counts = pooled(load_counts(all_words, 0, checked=False).counts, asked, scratch, job)
+        _save(job.folder, counts, corpus, asked, all_words)
 
 
-def pooled(whole: Counts, settings: CountSettings, place: ScratchFiles, executor: Threads) -> Tally:
+def pooled(whole: Counts, settings: CountSettings, scratch: ScratchFiles, job: Job) -> Tally:
     """Return the counts of the vocabulary that the settings choose from counts of all words."""
     vocabulary, rows = choose_words(list(whole.vocabulary.words), whole.vocabulary.counts, settings.words)
     n_contexts, n_columns = settings.windows.contexts(len(vocabulary)), settings.windows.columns(len(vocabulary))
@@ -97,58 +82,30 @@ def pooled(whole: Counts, settings: CountSettings, place: ScratchFiles, executor
     if settings.mark_sides:
         columns = np.concatenate((columns, np.where(columns < 0, -1, columns + n_contexts))).astype(np.int32)
     part = Addend(whole.matrix, rows, columns)
-    return joined([part], vocabulary, whole.fingerprint, (n_columns, 2 * settings.window), place, executor)
+    return joined([part], vocabulary, whole.fingerprint, (n_columns, 2 * settings.window), scratch, job.executor)
 
 
-def _before(folder: Path, asked: CountSettings, memory: int) -> Counted:
-    if not store.is_counts_folder(folder / ALL_WORDS):
-        raise InputError(
-            f"{folder}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
-            "which other counts do not have. Count all the text again, with --extendable."
-        )
-    found = load_counts(folder / ALL_WORDS, memory // 2)
-    for name in _SHAPING:
-        if found.config.get(name) != getattr(asked, name):
-            raise InputError(
-                f"{name} = {getattr(asked, name)}, but {folder} was counted with {name} = {found.config.get(name)}. "
-                "Use the same settings to add to it."
-            )
-    return found
-
-
-def _count_all(job: Job, folder: Path, names: list[str], asked: CountSettings) -> Counted:
-    """Count all words of the new text inside the checkpoint, unless an earlier try has done so."""
-    everything = changed(asked, min_count=1, max_vocab=None, keep_words=(), max_contexts=None)
-    place = store.checkpoint_folder(folder) / _NEW
-    if not store.is_counts_folder(place) or store.has_checkpoint(place):
-        with job.inside(place) as part:
-            count_into(part, names, everything)
-    return load_counts(place, 0, checked=False)
-
-
-def _joined(
-    parts: list[Counted], asked: CountSettings, place: ScratchFiles, executor: Threads
-) -> tuple[Tally, dict[str, Any]]:
+def _joined(parts: list[Counts], asked: CountSettings, scratch: ScratchFiles, job: Job) -> Tally:
     """Add up counts of all words of several corpora."""
-    totals: dict[str, int] = {}
-    for counts in (part.counts for part in parts):
-        for word, n in zip(counts.vocabulary.words, counts.vocabulary.counts.tolist(), strict=True):
-            totals[word] = totals.get(word, 0) + n
+    totals = Counter[str]()
+    for part in parts:
+        totals.update(dict(zip(part.vocabulary.words, part.vocabulary.counts.tolist(), strict=True)))
     words = sorted(totals, key=lambda word: (-totals[word], word))
     vocabulary, sides = Vocabulary(words, [totals[word] for word in words]), 2 if asked.mark_sides else 1
-    prints = [part.counts.fingerprint for part in parts]
-    fingerprint = prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
     moved = []
-    for counts in (part.counts for part in parts):
-        rows = np.array([vocabulary.index[word] for word in counts.vocabulary.words], dtype=np.int32)
+    for part in parts:
+        rows = np.array([vocabulary.index[word] for word in part.vocabulary.words], dtype=np.int32)
         columns = np.concatenate([rows + side * len(words) for side in range(sides)]).astype(np.int32)
-        moved.append(Addend(counts.matrix, rows, columns))
+        moved.append(Addend(part.matrix, rows, columns))
+    prints = [part.fingerprint for part in parts]
+    fingerprint = prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
     size = (sides * len(words), 2 * asked.window)
-    whole = joined(moved, vocabulary, fingerprint, size, place, executor)
-    corpora = [name for part in parts for name in part.config["corpus"]]
-    return whole, {**parts[-1].config, "corpus": corpora, "fingerprint": fingerprint}
+    return joined(moved, vocabulary, fingerprint, size, scratch, job.executor)
 
 
-def _save(folder: Path, tally: Tally, config: dict[str, Any], all_words: Path | None = None) -> None:
+def _save(
+    folder: Path, tally: Tally, corpus: list[str], settings: CountSettings, all_words: Path | None = None
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    config = count_config(corpus, settings, tally.fingerprint)
     save_counts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config, all_words=all_words)

@@ -13,28 +13,22 @@ from numpy.typing import NDArray
 from wordforest import store
 from wordforest.errors import InputError
 from wordforest.jobs.count import reading
-from wordforest.jobs.job import Job, versions
+from wordforest.jobs.job import Job
 from wordforest.runtime.progress import Event
 from wordforest.settings import CountSettings
 from wordforest.text import Vocabulary, choose_words, read_tokens
 from wordforest.text.reader import find_sources, total_bytes
 
-_OF_PAIRS = (
-    "dynamic_window",
-    "subsample",
-    "subsample_seed",
-    "max_contexts",
-    "mark_sides",
-)  # which sentences do not have
 _PIECE = 1 << 22  # ids renumbered at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """``ids`` are rows of the vocabulary, on disk, -1 between sentences."""
+    """``ids`` are rows of the vocabulary, on disk, -1 between sentences; ``config`` is how they were read."""
 
     ids: NDArray[np.int32]
     vocabulary: Vocabulary
+    config: dict[str, Any]
 
     @property
     def n_tokens(self) -> int:
@@ -42,18 +36,18 @@ class Sentences:
         return int(self.vocabulary.counts.sum())
 
 
-def read_sentences(job: Job, names: list[str], settings: CountSettings) -> tuple[Sentences, dict[str, Any]]:
-    """Return the text as rows of its vocabulary, and the settings it was read with."""
+def read_sentences(job: Job, names: list[str], settings: CountSettings) -> Sentences:
+    """Return the text as rows of its vocabulary."""
     if len(names) == 1 and store.is_counts_folder(Path(names[0])):
         raise InputError(f"{names[0]}: this baseline reads sentences, but counts have none. Give the text itself.")
     sources = find_sources(names)
-    tell = reading(total_bytes(sources), job.report)
+    on_progress = reading(total_bytes(sources), job.report)
     tokens = read_tokens(
         sources,
         settings.rules,
         executor=job.executor,
         scratch_folder=job.folder,
-        on_progress=lambda *at: tell("read", *at),
+        on_progress=lambda *at: on_progress("read", *at),
     )
     job.report(Event("read", tokens.n_tokens, tokens.n_tokens, "tokens"))
     vocabulary, rows = choose_words(tokens.words, tokens.counts, settings.words)
@@ -63,6 +57,5 @@ def read_sentences(job: Job, names: list[str], settings: CountSettings) -> tuple
             spool.write(lookup[tokens.ids[start : start + _PIECE]].tobytes())
         spool.flush()
         ids = np.memmap(spool, dtype=np.int32, mode="r")
-    config = {name: value for name, value in asdict(settings).items() if name not in _OF_PAIRS}
-    read = {**config, "corpus": names, "fingerprint": tokens.fingerprint, "versions": versions()}
-    return Sentences(ids, vocabulary), read
+    config = {**asdict(settings.words), **asdict(settings.rules), "corpus": names, "fingerprint": tokens.fingerprint}
+    return Sentences(ids, vocabulary, config)

@@ -1,7 +1,7 @@
 """How large a cluster must be: pairs, memory, traffic and time, computed from tokens, words and dimensions.
 
-The formulas follow what ``sharded.py`` and ``cluster_counting.py`` send and hold. Times of one core were measured on an
-AMD EPYC (Zen 4), 2026-11-15; a simulation in the tests checks how they add up.
+The formulas follow what learning and counting on a cluster send and hold. Times of one core were measured on an AMD
+EPYC (Zen 4), 2026-11-15. ``python benchmarks/cluster.py sizes`` prints the table of docs/cluster.md.
 """
 
 from __future__ import annotations
@@ -112,13 +112,16 @@ def table() -> list[str]:
         for M in (52, 520):
             size = size_of(n_tokens, n_words, M, workers)
             moved = size.from_client + size.to_client + size.between
-            cells = [
-                f"{n_tokens:.2g}".replace("e+0", "e").replace("e+", "e"), f"{n_words:,}", str(M), str(workers),
-                f"{size.pairs:.2g}".replace("e+0", "e").replace("e+", "e"), _bytes(size.worker_memory),
-                _bytes(size.client_memory), _bytes(moved), _time(size.step), _time(size.counting), _time(size.learning),
-            ]  # fmt: skip
+            counts = (_number(n_tokens), f"{n_words:,}", str(M), str(workers), _number(size.pairs))
+            memory = map(_bytes, (size.worker_memory, size.client_memory, moved))
+            times = map(_time, (size.step, size.counting, size.learning))
+            cells = [*counts, *memory, *times]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _bytes(size: float) -> str:
