@@ -223,27 +223,12 @@ def test_binary_records_may_cross_the_borders_of_reading(tmp_path: Path) -> None
 
 
 ONE, NAN = struct.pack("<ff", 1, 2), struct.pack("<ff", 1, float("nan"))
+# Damage that is not in the table of torture/bad_input.py.
 DAMAGED_FILES = {
-    "empty text": ("v.txt", b"", r"v\.txt: expected word vectors, but the file is empty"),
     "empty binary": ("v.bin", b"", r"v\.bin: expected word vectors, but the file is empty"),
-    "short line": ("v.txt", b"a 1 2\nb 3\n", r"v\.txt, line 2: expected a word and 2 numbers, but 2 fields"),
-    "long line": (
-        "v.txt",
-        b"a 1 2\nb 3 4 5\n",
-        r"v\.txt, line 2: expected a word and 2 numbers, but 4 fields",
-    ),
     "blank line": ("v.txt", b"a 1 2\n\nb 3 4\n", r"v\.txt, line 2: .* 0 fields"),
-    "word alone": ("v.txt", b"a\n", r"v\.txt, line 1: expected a word and its numbers"),
     "blank first line": ("v.txt", b"\na 1\n", r"v\.txt, line 1: expected a word and its numbers"),
-    "no number": ("v.txt", b"a 1 2\nb 3 x4\n", r"v\.txt, line 2: value 2, 'x4', is not a number"),
-    "number with underscore": (
-        "v.txt",
-        b"a 1 2\nb 3_0 4\n",
-        r"v\.txt, line 2: value 1, '3_0', is not a number",
-    ),
-    "nan": ("v.txt", b"a 1 2\nb nan 4\n", r"v\.txt, line 2: the vector of 'b' holds NaN"),
     "inf": ("v.txt", b"2 2\na 1 2\nb -inf 4\n", r"v\.txt, line 3: the vector of 'b' holds NaN or inf"),
-    "too large": ("v.txt", b"a 1 1e99\n", r"v\.txt, line 1: the vector of 'a' holds NaN or inf"),
     "header too large": (
         "v.txt",
         b"3 2\na 1 2\nb 3 4\n",
@@ -255,32 +240,16 @@ DAMAGED_FILES = {
         r"v\.txt, line 1: the header promises 1 words, but 2",
     ),
     "header too wide": ("v.txt", b"1 3\na 1 2\n", r"v\.txt, line 2: expected a word and 3 numbers"),
-    "header immense": ("v.txt", b"9 99999999999999\na 1 2\n", r"v\.txt, line 2: expected a word and 9999"),
-    "header of many words": ("v.txt", b"1000000000000 2\na 1 2\n", r"line 1: the header promises 1000000000000"),
-    "header negative": ("v.txt", b"-5 2\na 1 2\n", r"v\.txt, line 1: expected a header .* '-5 2"),
     "first row partly numbers": ("v.txt", b"a 1 x\nb 1 2\n", r"v\.txt, line 1: value 2, 'x', is not a number"),
     "number too many in a tab row": ("v.txt", b"a b\t1\t2\nc\t3\t4\t5\n", r"line 2: expected a word and 2 numbers"),
     "word missing in a tab row": ("v.txt", b"a\t1\t2\n\t3\t4\n", r"v\.txt, line 2: expected a word and 2 numbers"),
-    "prose": ("v.txt", b"It was a dark night.\nThe rain fell.\n", r"v\.txt, line 1: value 1, 'was', is not a"),
-    "UTF-16": ("v.txt", "a 1 2\n".encode("utf-16"), r"v\.txt: this is UTF-16"),
     "header alone": ("v.txt", b"2 2\n", r"v\.txt, line 1: the header promises 2 words, but 0"),
     "header of zeros": ("v.txt", b"0 0\n", r"v\.txt, line 1: expected a header"),
     "glove with header": ("v.glove", b"2 2\na 1 2\n", r"v\.glove, line 2: expected a word and 1 numbers"),
-    "binary without header": ("v.bin", b"a 1 2\n", r"v\.bin, line 1: expected a header"),
     "binary cut in a vector": ("v.bin", b"1 2\na " + ONE[:-1], r"v\.bin, record 1 of 1: .* the file ends"),
     "binary cut in a word": ("v.bin", b"2 2\na " + ONE + b"bc", r"v\.bin, record 2 of 2: .* the file ends"),
     "binary header alone": ("v.bin", b"2 2\n", r"v\.bin, record 1 of 2: .* the file ends"),
-    "binary too long": ("v.bin", b"1 2\na " + ONE + b"b " + ONE, r"v\.bin, record 1: .* more follows"),
-    "binary immense": ("v.bin", b"9 99999999999999999\na " + ONE, r"v\.bin, record 1 of 9: .* the file ends"),
     "binary nan": ("v.bin", b"2 2\na " + ONE + b"b " + NAN, r"v\.bin, record 2: the vector of 'b' holds NaN"),
-    "binary negative": ("v.bin", b"2 -2\na ", r"v\.bin, line 1: expected a header"),
-    "binary of fastText": ("v.bin", struct.pack("<ii", 793712314, 12), r"v\.bin: this is a model of fastText"),
-    "binary of many words": ("v.bin", b"1000000000000 2\na " + ONE, r"record 2 of 1000000000000: .* the file ends"),
-    "binary without spaces": (
-        "v.bin",
-        b"1 2\n" + b"a" * 3_000_000,
-        r"v\.bin, record 1 of 1: .* no space came",
-    ),
 }
 
 
@@ -290,22 +259,6 @@ def test_a_damaged_file_is_refused_with_its_place(tmp_path: Path, case: str) -> 
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_vectors(tmp_path / name)
-
-
-@shared_folder
-@given(content=st.binary(max_size=60), name=st.sampled_from(["v.bin", "v.txt", "v.glove", "v.npz", "v.safetensors"]))
-def test_noise_gives_vectors_or_an_input_error(tmp_path: Path, content: bytes, name: str) -> None:
-    path = put(tmp_path / name, content)
-    vectors, message = None, ""
-    try:
-        vectors = read_vectors(path)
-    except InputError as error:
-        message = str(error)
-    if vectors is None:
-        assert name in message
-    else:
-        write_vectors(tmp_path / "again.npz", vectors)
-        assert_same(read_vectors(tmp_path / "again.npz"), vectors)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -467,45 +420,18 @@ def npz(**arrays: object) -> bytes:
     return file.getvalue()
 
 
-def immense_npz() -> bytes:
-    """Return an archive whose matrix claims 10^12 rows and holds one."""
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header, {"descr": "<f4", "fortran_order": False, "shape": (10**12, 300)}
-    )  # fmt: skip
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("matrix.npy", header.getvalue() + bytes(1200))
-    return file.getvalue()
-
-
 AB, EYE = np.array(["a", "b"]), np.eye(2, dtype=np.float32)
 PARTS = {"data": np.ones(2, np.float32), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2])}
 DAMAGED_NPZ = {
-    "cut": (npz(words=AB, matrix=EYE)[:-30], r"v\.npz: not a usable \.npz file"),
-    "no archive": (b"a 1 2\n", r"v\.npz: not a usable \.npz file"),
-    "immense": (immense_npz(), r"v\.npz: not a usable \.npz file"),
-    "objects": (npz(words=np.array(["a", None], object), matrix=EYE), r"v\.npz: not a usable \.npz file \(Object"),
-    "no words": (npz(matrix=EYE), r"expected an array words of strings, but there is matrix \(float32, \(2, 2\)\)"),
-    "words of numbers": (
-        npz(words=np.arange(2), matrix=EYE),
-        r"array words of strings, but .* words \(int64, \(2,\)\)",
-    ),
     "words not UTF-8": (npz(words=np.array([b"a", b"\xff"]), matrix=EYE), r"b'\\xff' among the words is not UTF-8"),
     "no matrix": (npz(words=AB, vectors=EYE), r"expected words and matrix, or .* but there is vectors \(.*, words \("),
-    "matrix flat": (npz(words=AB, matrix=np.ones(2)), r"must hold floats, a row a word, but float64 of shape \(2,\)"),
-    "matrix of integers": (npz(words=AB, matrix=np.ones((2, 2), int)), "must hold floats"),
-    "matrix short": (npz(words=AB, matrix=EYE[:1]), "2 words and 1 rows do not agree"),
     "matrix nan": (npz(words=AB, matrix=EYE / np.array([1, np.nan])), r"v\.npz, row 0: the vector of 'a' holds NaN"),
     "matrix too large": (npz(words=AB, matrix=np.eye(2) * 1e99), r"v\.npz, row 0: the vector of 'a' holds NaN or inf"),
     "forest short": (
         npz(words=AB, matrix=EYE, parent=np.array([-1])),
         r"v\.npz: the forest has 1 nodes, but the matrix has 2 columns",
     ),
-    "forest no forest": (npz(words=AB, matrix=EYE, parent=np.array([-1, 5])), r"v\.npz: parent\[1\] = 5"),
-    "indices too large": (npz(words=AB, **PARTS, shape=np.array([2, 1])), r"v\.npz: indices run from 0 to 1"),
     "shape of three": (npz(words=AB, **PARTS, shape=np.array([2, 2, 2])), r"v\.npz: shape must be two sizes"),
-    "shape negative": (npz(words=AB, **PARTS, shape=np.array([2, -2])), r"v\.npz: shape must be two sizes"),
     "shape of floats": (npz(words=AB, **PARTS, shape=np.ones(2)), "shape must be a list of int32 or int64"),
 }
 
@@ -527,24 +453,13 @@ def test_an_archive_of_something_else_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (None, "expected a tensor words"),
-        (b'["a", "b"', "words must be a JSON list"),
-        (b'["a", 1]', "words must be a JSON list of strings"),
         (b'["a", "\xff"]', "words must be a JSON list"),
         (b'["a"]', "1 words and 2 rows do not agree"),
     ],
 )
-def test_safetensors_with_damaged_words_is_refused(tmp_path: Path, words: bytes | None, message: str) -> None:
-    tensors = {"matrix": EYE} | ({} if words is None else {"words": np.frombuffer(words, np.uint8)})
-    save_file(tensors, tmp_path / "v.safetensors")
+def test_safetensors_with_damaged_words_is_refused(tmp_path: Path, words: bytes, message: str) -> None:
+    save_file({"matrix": EYE, "words": np.frombuffer(words, np.uint8)}, tmp_path / "v.safetensors")
     with pytest.raises(InputError, match=message):
-        read_vectors(tmp_path / "v.safetensors")
-
-
-def test_cut_safetensors_are_refused(tmp_path: Path) -> None:
-    write_vectors(tmp_path / "v.safetensors", Vectors(["a", "b"], VALUES))
-    put(tmp_path / "v.safetensors", (tmp_path / "v.safetensors").read_bytes()[:-4])
-    with pytest.raises(InputError, match="not a usable safetensors file"):
         read_vectors(tmp_path / "v.safetensors")
 
 
@@ -577,13 +492,6 @@ def test_lists_of_doubles_are_read_from_parquet(tmp_path: Path) -> None:
     table = pyarrow.table({"word": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]], "n": [1, 2]})
     pyarrow.parquet.write_table(table, tmp_path / "v.parquet")
     assert_same(read_vectors(tmp_path / "v.parquet"), Vectors(["a", "b"], [[1, 2], [3, 4]]))
-
-
-@needs_pyarrow
-@pytest.mark.parametrize("content", [b"PAR1 and no more", b"PAR1" + bytes(40) + b"PAR1"])
-def test_damaged_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(InputError, match=r"v\.parquet: not a usable Parquet file"):
-        read_vectors(put(tmp_path / "v.parquet", content))
 
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -671,8 +579,6 @@ DAMAGED_PAIRS = {
         r"v\.txt: its first lines are numbers .* Looked in .* for v\.metadata\.tsv, .*words\.lst",
     ),
     "fewer words": ({"words.txt": "a\n"}, "1 2\n3 4\n", r"words\.txt has 1 words, but .*v\.txt has 2 lines"),
-    "fewer rows": ({"words.txt": "a\nb\nc\n"}, "1 2\n3 4\n", r"words\.txt has 3 words, but .*v\.txt has 2 lines"),
-    "blank word": ({"words.txt": "a\n\nc\n"}, "1\n2\n3\n", r"words\.txt, line 2: expected a word, but none came"),
     "empty words": ({"words.txt": ""}, "1\n", r"words\.txt, line 1: expected a word, but none came"),
     "words are numbers": ({"words.txt": "1 2 3\n"}, ".5 2\n", r"words\.txt: expected a word on each line, but numbers"),
     "short row": (WORDS, ".5 2\n3\n", r"v\.txt, line 2: expected 2 numbers, but 1 fields came: '3"),
