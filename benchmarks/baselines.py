@@ -25,7 +25,7 @@ from wordforest.baselines.nce import NceSettings, learn_nce
 from wordforest.baselines.rnn import RnnSettings, learn_rnn
 from wordforest.cli.demo import addresses
 from wordforest.runtime.threads import Threads, available_cores
-from wordforest.text import choose_vocabulary, read_tokens
+from wordforest.text import WordRules, choose_words, read_tokens
 
 
 def speed(options: argparse.Namespace) -> None:
@@ -78,7 +78,7 @@ def tokens_of(corpus: str | None, limit: int | None = None) -> tuple[np.ndarray,
     tokens = read_tokens(corpus or addresses())
     ids = np.asarray(tokens.ids[:limit])
     counts = np.bincount(ids[ids >= 0], minlength=len(tokens.words))
-    vocabulary, rows = choose_vocabulary(tokens.words, counts, 10)
+    vocabulary, rows = choose_words(tokens.words, counts, WordRules())
     return np.append(rows, np.int32(-1))[ids], vocabulary
 
 

@@ -16,7 +16,7 @@ from wordforest.baselines.nce import NceSettings, cut_segments, learn_nce, make_
 from wordforest.baselines.nce_kernels import Model, Slots
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Threads
-from wordforest.text import choose_vocabulary, read_tokens
+from wordforest.text import WordRules, choose_words, read_tokens
 
 V = 7
 SMALL = NceSettings(dimensions=5, window=2, noise=3, share=4)
@@ -178,7 +178,7 @@ def test_words_that_never_occur_are_no_noise():
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     tokens = read_tokens(path)
-    vocabulary, rows = choose_vocabulary(tokens.words, tokens.counts, 1)
+    vocabulary, rows = choose_words(tokens.words, tokens.counts, WordRules(1))
     return np.append(rows, np.int32(-1))[tokens.ids], np.array(vocabulary.counts), list(vocabulary.words)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from wordforest.baselines.language_model import LearnedVectors, LearningProgress, held_out_start
 from wordforest.baselines.rnn import RnnSettings, _Text, learn_rnn
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.text import choose_vocabulary, read_tokens
+from wordforest.text import WordRules, choose_words, read_tokens
 from wordforest.vectors import Vectors
 
 torch = pytest.importorskip("torch")
@@ -227,7 +227,7 @@ def test_pieces_do_not_change_the_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.fixture(scope="module")
 def learned(corpus: Path) -> tuple[Vectors, LearnedVectors, list[LearningProgress], Any, Any]:
     tokens = read_tokens(corpus)
-    vocabulary, rows = choose_vocabulary(tokens.words, tokens.counts, 10)
+    vocabulary, rows = choose_words(tokens.words, tokens.counts, WordRules())
     ids = np.append(rows, np.int32(-1))[tokens.ids]
     steps: list[LearningProgress] = []
     settings = RnnSettings(dimensions=13, epochs=6, streams=16, steps=10)

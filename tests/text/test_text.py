@@ -16,15 +16,14 @@ from types import SimpleNamespace
 import fsspec
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.reference import sentences_of_runs, sentences_of_words
 from wordforest.errors import InputError
-from wordforest.runtime.compressed import created, opened
+from wordforest.runtime.compressed import created, opened, zstd
 from wordforest.runtime.threads import Threads
-from wordforest.text import RARE, TextRules, Tokens, Vocabulary, choose_vocabulary, read_tokens, reader, tokens
+from wordforest.text import RARE, TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens, reader, tokens
 from wordforest.text.reader import find_sources, read_chunks, total_bytes
 from wordforest.text.tokenizer import BREAK, FormTable, Tokenizer, split_forms
 from wordforest.text.tokens import normalise
@@ -35,7 +34,7 @@ WRITERS = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
+    ".zst": zstd.compress,
 }
 
 # Any text, and text dense in the characters that the rules speak of.
@@ -486,8 +485,7 @@ def test_zst_with_skippable_frames_is_read(tmp_path: Path) -> None:
 
 
 def test_zst_written_with_a_long_window_is_read(tmp_path: Path) -> None:
-    parameters = zstandard.ZstdCompressionParameters(window_log=29)
-    writer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    writer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 29})
     path = tmp_path / "a.zst"
     path.write_bytes(writer.compress(b"one two") + writer.flush())
     assert read_tokens(path).words == ["one", "two"]
@@ -596,7 +594,7 @@ def test_no_temporary_file_is_left(tmp_path: Path) -> None:
 
 def chosen(counts: dict[str, int], min_count: int, max_vocab: int | None = None) -> tuple[dict[str, int], list[str]]:
     """The vocabulary, and the word that each given word became."""
-    vocabulary, rows = choose_vocabulary(list(counts), np.array(list(counts.values())), min_count, max_vocab)
+    vocabulary, rows = choose_words(list(counts), np.array(list(counts.values())), WordRules(min_count, max_vocab))
     return dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)), [vocabulary.words[r] for r in rows]
 
 

@@ -208,13 +208,7 @@ class Cluster:
 
     def each(self, handles: list[Handle]) -> Iterator[tuple[int, Any]]:
         """Yield number and value of every handle as they are done; each is let go before the next."""
-        from distributed import as_completed
-
-        number = {handle.key: i for i, handle in enumerate(handles)}
-        done = as_completed(handles, loop=self.client.loop)
-        for _ in range(len(handles)):
-            handle = self._asked(lambda: next(done))
-            yield number[handle.key], self.get(handle)
+        yield from self._completed(lambda i: handles[i], range(len(handles)), len(handles))
 
     def collect(self, handles: list[Handle], on_done: Callable[[int], object] = lambda _: None) -> list[Any]:
         """Return the values of all handles, fetched as they are done; ``on_done`` hears the number of each."""
@@ -226,19 +220,24 @@ class Cluster:
 
     def stream(self, start: Callable[[T], Handle], items: Iterable[T]) -> Iterator[tuple[T, Any]]:
         """Start a task for every item, a few at a time, and yield items and values as they are done."""
+        yield from self._completed(start, items, self.n_parts)
+
+    def _completed(self, start: Callable[[T], Handle], items: Iterable[T], ahead: int) -> Iterator[tuple[T, Any]]:
         from distributed import as_completed
 
         left, begun = iter(items), dict[Any, T]()
         done = as_completed(loop=self.client.loop)
-        for item in islice(left, self.n_parts):
-            done.add(handle := start(item))
-            begun[handle.key] = item
+
+        def begin(n: int) -> None:
+            for item in islice(left, n):
+                done.add(handle := start(item))
+                begun[handle.key] = item
+
+        begin(ahead)
         while begun:
             handle = self._asked(lambda: next(done))
             yield begun.pop(handle.key), self.get(handle)
-            for item in islice(left, 1):
-                done.add(handle := start(item))
-                begun[handle.key] = item
+            begin(1)
 
     def attempt(self, work: Callable[[], R]) -> R:
         """Do a piece of work, again and again as long as what it put on the cluster is lost to dead workers."""

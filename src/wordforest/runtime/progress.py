@@ -122,10 +122,14 @@ class BarReporter(Reporter):
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         self._progress = Progress(
-            TextColumn("{task.description:<6}"), BarColumn(24), TextColumn("{task.fields[facts]}"),
-            TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+            TextColumn("{task.description:<6}"),
+            BarColumn(24),
+            TextColumn("{task.fields[facts]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
             console=Console(file=stream),
-        )  # fmt: skip
+        )
         self._tasks: dict[str, Any] = {}
         self._started: dict[str, float] = {}
         self._progress.start()

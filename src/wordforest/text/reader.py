@@ -74,7 +74,19 @@ def content_hash(sources: Iterable[str]) -> str | None:
 def read_chunks(sources: Iterable[str], errors: Errors = "strict", size: int = CHUNK_BYTES) -> Iterator[Chunk]:
     """Read sources one after the other as chunks of about ``size`` bytes."""
     for source in sources:
-        yield from _read_source(source, errors, size)
+        with _open(source) as stream:
+            yield from chunks_of(stream, source, errors, size)
+
+
+def chunks_of(
+    stream: BinaryIO, source: str, errors: Errors, size: int = CHUNK_BYTES, *, begins: bool = True
+) -> Iterator[Chunk]:
+    """Cut a stream into chunks of valid UTF-8; one that ``begins`` a file may have a mark of its encoding."""
+    line = 1
+    for data, last in _cut_at_lines(stream, source, size):
+        text = data.removeprefix(codecs.BOM_UTF8) if begins and line == 1 else data
+        yield Chunk(_checked(text, source, line, errors), source, last)
+        line += data.count(b"\n")
 
 
 def _expand(item: str) -> list[str]:
@@ -100,15 +112,6 @@ def _hidden(path: Path) -> bool:
 
 def _open(source: str) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer) if source == "-" else opened(source)
-
-
-def _read_source(source: str, errors: Errors, size: int) -> Iterator[Chunk]:
-    line = 1
-    with _open(source) as stream:
-        for data, last in _cut_at_lines(stream, source, size):
-            text = data.removeprefix(codecs.BOM_UTF8) if line == 1 else data
-            yield Chunk(_checked(text, source, line, errors), source, last)
-            line += data.count(b"\n")
 
 
 def _cut_at_lines(stream: BinaryIO, source: str, size: int) -> Iterator[tuple[bytes, bool]]:

@@ -5,7 +5,6 @@ No window and no word goes across a line end, so spans can be counted apart, and
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,7 @@ from numpy.typing import NDArray
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Sized
 from wordforest.runtime.compressed import COMPRESSION, opened
-from wordforest.text.reader import CHUNK_BYTES, Chunk, _cut_at_lines, read_chunks
-from wordforest.text.reader import _checked as _valid
+from wordforest.text.reader import Chunk, chunks_of, read_chunks
 from wordforest.text.tokenizer import BREAK, FormTable, split_forms
 from wordforest.text.tokens import TextRules, normalise
 
@@ -106,12 +104,5 @@ def _chunks(span: Span, rules: TextRules) -> Iterator[Chunk]:
         data = stream.read(max(span.stop - begin, 0))
         if data and not data.endswith(b"\n"):
             data += stream.readline()
-    yield from _checked(span, data, rules)
-
-
-def _checked(span: Span, data: bytes, rules: TextRules) -> Iterator[Chunk]:
-    """Cut the bytes of a span into chunks that are valid UTF-8; an error says where the span lies."""
-    for number, (piece, last) in enumerate(_cut_at_lines(BytesIO(data), span.source, CHUNK_BYTES)):
-        text = piece.removeprefix(codecs.BOM_UTF8) if span.start == 0 and number == 0 else piece
-        where = f"{span.source}, bytes {span.start} to {span.stop}"
-        yield Chunk(_valid(text, where, 1 if number == 0 else 2, rules.errors), span.source, last)
+    where = f"{span.source}, bytes {span.start} to {span.stop}"
+    yield from chunks_of(BytesIO(data), where, rules.errors, begins=span.start == 0)

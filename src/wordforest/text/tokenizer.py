@@ -15,7 +15,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from numpy.typing import NDArray
 from wordforest.runtime.compile import kernel, part_of_kernel, prefetch
 
 Tokenizer = Literal["words", "whitespace"]
+Bytes: TypeAlias = NDArray[np.uint8]
+UInt64s: TypeAlias = NDArray[np.uint64]
+Int64s: TypeAlias = NDArray[np.int64]
+Int32s: TypeAlias = NDArray[np.int32]
 BREAK = -1  # a sentence border in a stream of ids
 
 OTHER, SPACE, NEWLINE, LETTER, UPPER, DIGIT, JOINER, APOSTROPHE, POINT, COMMA, STOP, QUOTE, FULL_STOP = range(13)
@@ -54,7 +58,7 @@ _LONG = np.uint64(1 << 63)
 
 
 @lru_cache(maxsize=1)
-def character_classes() -> NDArray[np.uint8]:
+def character_classes() -> Bytes:
     """Return the class of every code point, shape (0x110000,)."""
     classes = np.zeros(0x110000, dtype=np.uint8)
     category = unicodedata.category
@@ -70,9 +74,9 @@ class FormTable:
     """The distinct forms that one worker has met, numbered in the order of their coming."""
 
     n_forms: int = 0
-    slots: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((1 << 13, 2), dtype=np.uint64))
-    pool: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(1 << 15, dtype=np.uint8))  # bytes of all forms
-    starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((1 << 12) + 1, dtype=np.int64))  # in the pool
+    slots: UInt64s = field(default_factory=lambda: np.zeros((1 << 13, 2), dtype=np.uint64))
+    pool: Bytes = field(default_factory=lambda: np.zeros(1 << 15, dtype=np.uint8))  # bytes of all forms
+    starts: Int64s = field(default_factory=lambda: np.zeros((1 << 12) + 1, dtype=np.int64))  # in the pool
 
     def forms(self, first: int = 0) -> list[bytes]:
         """Return the forms from number ``first`` on."""
@@ -85,7 +89,7 @@ class FormTable:
 class Forms:
     """The tokens of a chunk: ``ids`` number forms of the ``table``, BREAK ends a sentence."""
 
-    ids: NDArray[np.int32]  # (tokens + breaks,)
+    ids: Int32s  # (tokens + breaks,)
     table: FormTable
     first: int  # number of the first of the forms that the table has met in this chunk
     forms: list[bytes]  # all from there on
@@ -116,7 +120,7 @@ def _width(lead: int) -> int:
 
 
 @part_of_kernel
-def _class_at(text: NDArray[np.uint8], i: int, classes: NDArray[np.uint8]) -> int:
+def _class_at(text: Bytes, i: int, classes: Bytes) -> int:
     """Class of the character that starts at byte i; a line end behind the last byte."""
     if i >= len(text):
         return NEWLINE
@@ -143,7 +147,7 @@ def _goes_on(kind: int, before: int, after: int, numeric: bool) -> bool:
 
 
 @kernel
-def _word_end(text: NDArray[np.uint8], start: int, classes: NDArray[np.uint8]) -> int:
+def _word_end(text: Bytes, start: int, classes: Bytes) -> int:
     i, before, numeric = start, OTHER, True
     while True:
         while i < len(text) and text[i] < 0x80 and LETTER <= classes[text[i]] <= UPPER:  # what most bytes are
@@ -161,7 +165,7 @@ def _word_end(text: NDArray[np.uint8], start: int, classes: NDArray[np.uint8]) -
 
 
 @kernel
-def _run_end(text: NDArray[np.uint8], start: int, classes: NDArray[np.uint8]) -> int:
+def _run_end(text: Bytes, start: int, classes: Bytes) -> int:
     i = start
     while i < len(text):
         if 0x20 < text[i] < 0x80:  # what most bytes are
@@ -175,7 +179,7 @@ def _run_end(text: NDArray[np.uint8], start: int, classes: NDArray[np.uint8]) ->
 
 
 @part_of_kernel
-def _eight(text: NDArray[np.uint8], i: int) -> np.uint64:
+def _eight(text: Bytes, i: int) -> np.uint64:
     """Return the eight bytes from i on; compiled, this is one load."""
     packed = np.uint64(0)
     for k in range(8):
@@ -184,13 +188,13 @@ def _eight(text: NDArray[np.uint8], i: int) -> np.uint64:
 
 
 @part_of_kernel
-def _some(text: NDArray[np.uint8], i: int, n: int) -> np.uint64:
+def _some(text: Bytes, i: int, n: int) -> np.uint64:
     """Return the first n < 8 bytes from i on."""
     return _eight(text, i) & ((np.uint64(1) << np.uint64(8 * n)) - np.uint64(1))
 
 
 @part_of_kernel
-def _same(text: NDArray[np.uint8], a: int, pool: NDArray[np.uint8], b: int, length: int) -> bool:
+def _same(text: Bytes, a: int, pool: Bytes, b: int, length: int) -> bool:
     k = 0
     while k + 8 <= length and _eight(text, a + k) == _eight(pool, b + k):
         k += 8
@@ -205,7 +209,7 @@ def _mixed(h: np.uint64) -> np.uint64:
 
 
 @part_of_kernel
-def _key(text: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+def _key(text: Bytes, start: int, end: int) -> np.uint64:
     """Return the bytes of a form of up to seven, else a hash above all of those. Text has no byte 0."""
     if end - start < 8:
         return _some(text, start, end - start)
@@ -218,9 +222,8 @@ def _key(text: NDArray[np.uint8], start: int, end: int) -> np.uint64:
 
 @part_of_kernel
 def _find_slot(
-    slots: NDArray[np.uint64], pool: NDArray[np.uint8], starts: NDArray[np.int64],
-    text: NDArray[np.uint8], key: np.uint64, start: int, length: int,
-) -> np.uint64:  # fmt: skip
+    slots: UInt64s, pool: Bytes, starts: Int64s, text: Bytes, key: np.uint64, start: int, length: int
+) -> np.uint64:
     """Return the slot of a form, or the free one that it may have. A slot is its key, and its number + 1."""
     mask = np.uint64(len(slots) - 1)
     slot = _mixed(key) & mask
@@ -245,7 +248,7 @@ def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 @kernel
-def _doubled(slots: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _doubled(slots: UInt64s) -> UInt64s:
     bigger = np.zeros((2 * len(slots), 2), dtype=np.uint64)
     mask = np.uint64(len(bigger) - 1)
     for old in range(len(slots)):
@@ -259,7 +262,7 @@ def _doubled(slots: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @part_of_kernel
-def _end_sentence(spans: NDArray[np.int32], n: int) -> int:
+def _end_sentence(spans: Int32s, n: int) -> int:
     if n > 0 and spans[n - 1, 0] == BREAK:  # at n = 0 the sentence may have begun in the chunk before
         return n
     spans[n, 0] = BREAK
@@ -267,7 +270,7 @@ def _end_sentence(spans: NDArray[np.int32], n: int) -> int:
 
 
 @kernel
-def _find_words(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[np.int32]:
+def _find_words(text: Bytes, classes: Bytes) -> Int32s:
     """Return start and end of every word, shape (words + breaks, 2); a sentence border has start BREAK."""
     spans = np.empty((len(text) + 1, 2), dtype=np.int32)  # a word and a border, as in one letter a line, take two bytes
     n = 0
@@ -297,7 +300,7 @@ def _find_words(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[
 
 
 @kernel
-def _find_runs(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[np.int32]:
+def _find_runs(text: Bytes, classes: Bytes) -> Int32s:
     """Return start and end of everything between white space, as in ``_find_words``."""
     spans = np.empty((len(text) + 1, 2), dtype=np.int32)
     n = 0
@@ -317,9 +320,7 @@ def _find_runs(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[n
 
 
 @part_of_kernel
-def _keys_ahead(
-    text: NDArray[np.uint8], spans: NDArray[np.int32], t: int, coming: NDArray[np.uint64], slots: NDArray[np.uint64]
-) -> None:
+def _keys_ahead(text: Bytes, spans: Int32s, t: int, coming: UInt64s, slots: UInt64s) -> None:
     """Find the keys of the next words, so that their slots are on their way when they are needed."""
     for k in range(t, min(t + _AHEAD, len(spans))):
         if spans[k, 0] != BREAK:
@@ -329,9 +330,8 @@ def _keys_ahead(
 
 @kernel
 def _number_forms(
-    text: NDArray[np.uint8], spans: NDArray[np.int32],
-    slots: NDArray[np.uint64], pool: NDArray[np.uint8], starts: NDArray[np.int64], n_forms: int,
-) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int64], int]:  # fmt: skip
+    text: Bytes, spans: Int32s, slots: UInt64s, pool: Bytes, starts: Int64s, n_forms: int
+) -> tuple[Int32s, UInt64s, Bytes, Int64s, int]:
     """Number the forms of a text, new ones after the ``n_forms`` known. Returns ids (tokens,) and the grown table."""
     ids = np.empty(len(spans), dtype=np.int32)
     coming = np.empty(_AHEAD, dtype=np.uint64)

@@ -58,19 +58,10 @@ class WordRules:
             )
 
 
-def choose_vocabulary(
-    words: list[str], counts: NDArray[np.int64], min_count: int, max_vocab: int | None = None
-) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Keep words seen at least ``min_count`` times, at most ``max_vocab`` of them; all others become ``#rare#``.
+def choose_words(words: list[str], counts: NDArray[np.int64], rules: WordRules) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Keep words by the rules; all others become ``#rare#``.
 
     Returns the vocabulary and, for each of the ``words`` given, its row in it, shape (len(words),).
-    """
-    return choose_words(words, counts, WordRules(min_count, max_vocab))
-
-
-def choose_words(words: list[str], counts: NDArray[np.int64], rules: WordRules) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Keep words by the rules; all others become ``#rare#``. Returns what ``choose_vocabulary`` does.
-
     The words of a list come first: the most frequent of the others fill up the places left by ``max_vocab``.
     """
     listed = frozenset(rules.keep_words) - {RARE}

@@ -28,10 +28,9 @@ def parse_numbers(lines: Sequence[bytes], width: int) -> NDArray[np.float32] | N
     if 2 * n > len(text):  # a number and a space each; a header may promise any width
         return None
     numerator, places, begin, end = (np.empty(n, np.int64) for _ in range(4))
-    sign = np.empty(n, np.int8)
-    if _scan(np.frombuffer(text, np.uint8), width, numerator, places, sign, begin, end) != n:
+    if _scan(np.frombuffer(text, np.uint8), width, numerator, places, begin, end) != n:
         return None
-    values = numerator / _POWERS[places] * sign  # -0 keeps its sign; places of -1 are filled below
+    values = numerator / _POWERS[places]  # places of -1 are filled below
     for i in np.flatnonzero(places == _BY_FLOAT):
         field = text[begin[i] : end[i]]
         try:
@@ -45,10 +44,8 @@ def parse_numbers(lines: Sequence[bytes], width: int) -> NDArray[np.float32] | N
 
 
 @kernel
-def _scan(
-    text: Bytes, width: int, numerator: Ints, places: Ints, sign: NDArray[np.int8], begin: Ints, end: Ints
-) -> int:
-    """Read fields such as -12.345 as -1 * 12345 / 10^3; return their number, or -1 at a line with too many."""
+def _scan(text: Bytes, width: int, numerator: Ints, places: Ints, begin: Ints, end: Ints) -> int:
+    """Read fields such as -12.345 as -12345 / 10^3; return their number, or -1 at a line with too many."""
     n = in_line = i = 0
     while i < len(text):
         if text[i] == 32 or 9 <= text[i] <= 13:
@@ -59,8 +56,7 @@ def _scan(
         if in_line == width or n == len(numerator):
             return -1
         begin[n] = i
-        sign[n] = -1 if text[i] == 45 else 1
-        i, numerator[n], places[n] = _field(text, i + (text[i] == 45))
+        i, numerator[n], places[n] = _field(text, i)
         end[n] = i
         n += 1
         in_line += 1
@@ -71,7 +67,8 @@ def _scan(
 def _field(text: Bytes, i: int) -> tuple[int, int, int]:
     """Return where a field ends, its digits as one number, and how many of them follow the point."""
     number = digits = after = 0
-    point, plain = False, True
+    point, plain, minus = False, True, text[i] == 45
+    i += minus
     while not (text[i] == 32 or 9 <= text[i] <= 13):
         if 48 <= text[i] <= 57:
             digits += 1
@@ -83,6 +80,6 @@ def _field(text: Bytes, i: int) -> tuple[int, int, int]:
         else:
             plain = False
         i += 1
-    if plain and 0 < digits <= _MOST_DIGITS:
-        return i, number, after
+    if plain and 0 < digits <= _MOST_DIGITS and not (minus and number == 0):  # -0 has a sign
+        return i, -number if minus else number, after
     return i, 0, _BY_FLOAT
