@@ -15,9 +15,9 @@ from wordforest.coder.encode import encode
 import wordforest as wf
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
-from wordforest.coder.losses import Loss
 from wordforest.coder.online import OnlineSettings, learn_online, random_atoms
 from wordforest.coder.penalties import ForestL2
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 

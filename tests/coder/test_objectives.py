@@ -3,7 +3,8 @@ import pytest
 from scipy import sparse
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.objectives import entry_objective, objective, row_squares
+from wordforest.coder.kernels import row_squares
+from wordforest.coder.objectives import entry_objective, objective
 from wordforest.coder.penalties import L1, ForestL2
 
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.strategies import forests, weighted_forests_with_rows
-from wordforest.coder.forest import Forest
+from wordforest.coder.forest import Forest, by_strength, pruned
 from wordforest.coder.penalties import ForestL2
-from wordforest.coder.shape import by_strength, pruned
 
 #      0        5
 #    1   4     6 7

@@ -14,10 +14,10 @@ from wordforest.coder import starts
 from wordforest.coder.clusters import nest
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import on_host
-from wordforest.coder.losses import Loss
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, depth_weights
 from wordforest.coder.rows import as_rows
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.starts import (
     Asked,
     Begun,

@@ -15,8 +15,9 @@ from wordforest.coder.spectral import SpectralStart, with_spectrum
 
 import wordforest as wf
 from wordforest.coder.descent import descend, in_unit_balls
-from wordforest.coder.losses import Loss, weighing
+from wordforest.coder.losses import weighing
 from wordforest.coder.penalties import ForestL2, NoPenalty
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Threads

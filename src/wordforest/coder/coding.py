@@ -14,7 +14,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows, Words, as_rows
-from wordforest.coder.rows.shards import split_rows
+from wordforest.coder.rows.base import split_rows
 from wordforest.coder.solvers import EXACT_ITER, Codes, Gram, Solver, admm, solve_exactly, word_objectives
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Sized

@@ -6,14 +6,13 @@ The same code runs on NumPy arrays and PyTorch tensors.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from wordforest.coder.kernels import as_type, namespace, row_products
 from wordforest.coder.penalties import Penalty
-from wordforest.coder.quadratic import Quadratic
 
 Array = Any  # a NumPy array or a PyTorch tensor
-
 _SAFETY = 1.05  # of a curvature seen, since the largest may lie in another direction
 _FIRST = 1.5  # of the curvature along b, which is nearly that of the steepest direction
 _NEWTON = 4  # steps to the multipliers of the unit balls; what is left is cut off
@@ -133,3 +132,23 @@ def _prox(penalty: Penalty, Z: Array, L: Array) -> Array:
 def _values(A: Array, product: Array, b: Array, penalty: Penalty) -> Array:
     """``a'Ha - 2 b'a + lam Omega(a)`` of every row, (r, 1), float64."""
     return row_products(A, product - 2 * b, in_float64=True) + penalty.per_word(A)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """``a'Ha - 2 b'a`` of a block of rows: ``linear`` is b (r, M), ``times(A)`` is H a for every row, (r, M)."""
+
+    linear: Array
+    times: Callable[[Array], Array]
+
+    def plus_ridge(self, ridge: float) -> Quadratic:
+        """Return this with ``ridge |a|^2`` added."""
+        return Quadratic(self.linear, lambda A: self.times(A) + ridge * A) if ridge else self
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The rows F (n, M) of the other side, and ``products = F'F`` (M, M)."""
+
+    F: Array
+    products: Array

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.kernels import namespace
+from wordforest.coder.kernels import counter, namespace
 from wordforest.runtime.threads import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
 _ATOMS = 64  # atoms that move on the strength of one matrix product
 _CONTEXTS = 4096  # contexts in a slice: what a worker takes at a time
+_RANDOM_VALUES = 1 << 24  # random numbers made at a time on a GPU
 _CONTEXTS_BY_ATOM = 16384  # more of them where every atom is a task of its own
 
 
@@ -146,3 +147,48 @@ def _moves(AA: Array, RR: Array, RD: Array, DD: Array) -> tuple[Array, Array]:
 def _host(array: Array) -> Array:
     """Return an array of either library as float64 of NumPy."""
     return np.asarray(kernels.on_host(array), dtype=np.float64)
+
+
+def random_columns(shape: tuple[int, int], seed: int, *, nonnegative: bool = False, like: Array | None = None) -> Array:
+    """Return random directions of length one as columns, (n, M), float32, where ``like`` is; the same bits everywhere.
+
+    A value is the sum of four uniform whole numbers of 16 bits, less its mean: near enough to a normal one that many of
+    them point anywhere alike. Squares of whole numbers add up exactly, in any order.
+    """
+    key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    if like is None or isinstance(like, np.ndarray):
+        return _columns_here(shape, key, nonnegative)
+    D = like.new_empty(shape).float()
+    sums: Any = 0
+    step = max(1, _RANDOM_VALUES // shape[1])
+    for row in range(0, shape[0], step):
+        n = min(step, shape[0] - row)
+        bits = counter.random_bits(key, n * shape[1], like, row * shape[1]).view(n, shape[1])
+        values = sum(counter.shifted(bits, by) & 0xFFFF for by in (0, 16, 32, 48)) - 2 * 0xFFFF
+        values = abs(values) if nonnegative else values
+        sums = sums + (values * values).sum(0)
+        D[row : row + n] = values
+    lengths = sums.double().sqrt()
+    for part in D.split(step):
+        part.copy_(part.double() / lengths)
+    return D
+
+
+def _columns_here(shape: tuple[int, int], key: int, nonnegative: bool) -> Array:
+    from wordforest.coder.kernels import compiled
+
+    D = np.empty(shape, dtype=np.float32)
+    threads = Threads()
+    starts = range(0, shape[0], _CONTEXTS)
+
+    def fill(row: int) -> Any:
+        return compiled.fill_random(np.uint64(key), row, nonnegative, D[row : row + _CONTEXTS])
+
+    sums = sum(threads.map(fill, starts))
+    lengths = np.sqrt(np.asarray(sums, dtype=np.float64))
+
+    def divide(row: int) -> None:
+        D[row : row + _CONTEXTS] = D[row : row + _CONTEXTS].astype(np.float64) / lengths
+
+    list(threads.map(divide, starts))
+    return D

@@ -25,8 +25,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.entries_objective import EntryObjective
-from wordforest.coder.entry_penalty import is_nonnegative, tree_of
+from wordforest.coder.entries_objective import EntryObjective, is_nonnegative, tree_of
 from wordforest.coder.kernels import gram, slices
 from wordforest.coder.kernels.entries import LANES, Rule, Side, visit
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, learn

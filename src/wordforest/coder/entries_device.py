@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.entries import BOUND, CAUTION, Entries, EntrySettings, Work
-from wordforest.coder.entries_objective import EntryObjective
-from wordforest.coder.entry_penalty import shape_of
+from wordforest.coder.entries_objective import EntryObjective, shape_of
 from wordforest.coder.kernels import wide_gram
 from wordforest.coder.kernels.counter import below, random_bits, uniform
 from wordforest.coder.kernels.entries import Side

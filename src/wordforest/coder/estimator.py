@@ -16,15 +16,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from wordforest.coder.coding import encode
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.fit import Fitted, Plan, fit
+from wordforest.coder.fit import Fitted, Plan, fit, start_named
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import inner_products, on_host, zeros
+from wordforest.coder.kernels import inner_products, on_host, row_squares, zeros
 from wordforest.coder.learn import check_learning_fits
-from wordforest.coder.losses import Loss
-from wordforest.coder.objectives import objective, row_squares
+from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import ForestL2, NoPenalty, forest_penalty
 from wordforest.coder.rows import Rows, place_rows
-from wordforest.coder.starts import Asked, Start, start_named
+from wordforest.coder.rows.base import Loss
+from wordforest.coder.starts import Asked, Start
 from wordforest.coder.weighted import encode_weighted
 from wordforest.errors import InputError
 from wordforest.options import PRESETS, default

@@ -14,17 +14,17 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.entries import EntrySettings, entry_learner
-from wordforest.coder.forest import Forest
+from wordforest.coder.forest import Forest, in_order
 from wordforest.coder.lam import lam_for_training
 from wordforest.coder.learn import Learned, Learner, OnStep, State, Step, learn
-from wordforest.coder.losses import Loss
 from wordforest.coder.online import Online, OnlineSettings
-from wordforest.coder.path import density_of
 from wordforest.coder.penalties import Penalty, with_lam
 from wordforest.coder.rows import Rows
-from wordforest.coder.shape import in_order
-from wordforest.coder.starts import Asked, Begun, RandomStart, Start
+from wordforest.coder.rows.base import Loss
+from wordforest.coder.starts import Asked, Begun, NestedStart, RandomStart, RowStart, SpectralStart, Start
 from wordforest.coder.weighted import Weighted, WeightedSettings
+from wordforest.errors import InputError
+from wordforest.options import default
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -125,9 +125,27 @@ def _notes(plan: Plan, penalty: Penalty, learned: Learned) -> list[str]:
         notes.append(
             f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word."
         )
-    reached = density_of(learned.A)
+    reached = kernels.density(learned.A)
     if plan.auto_lam and not 0.75 < reached / plan.density < 1.25:
         notes.append(
             f"warning: {reached:.1%} non-zeros came out. Give --lam by hand, near {penalty.lam:.4g}, to get closer."
         )
     return notes
+
+
+def start_named(name: str, *, grow: bool = False, spectrum: float = default("spectrum"), drawn: bool = False) -> Start:
+    """Return the start called random, rows, nested or spectral.
+
+    >>> start_named("spectral", spectrum=0.4)
+    SpectralStart(power=0.4, passes=4, steps=6)
+    """
+    starts: dict[str, Start] = {
+        "random": RandomStart(),
+        "rows": RowStart(),
+        "nested": NestedStart(grow=grow, drawn=drawn),
+        "grown": NestedStart(grow=True, drawn=drawn),
+        "spectral": SpectralStart(spectrum),
+    }
+    if name not in starts:
+        raise InputError(f"init = {name!r}, but it must be one of {', '.join(starts)}, or a Start object.")
+    return starts[name]

@@ -1,25 +1,145 @@
-"""A weight of the penalty for a wanted density: ``lam="auto"``."""
+"""Codes for many weights of the penalty, and a weight for a wanted density: ``lam="auto"``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 
-from wordforest.coder.losses import Loss
+from wordforest.coder import kernels
+from wordforest.coder.certificate import lam_max, zero_is_best
+from wordforest.coder.kernels import namespace
 from wordforest.coder.online import OnlineSettings, learn_online
-from wordforest.coder.path import density_of, lam_for_density, search_lam
 from wordforest.coder.penalties import Penalty, with_lam
 from wordforest.coder.rows import Rows
-from wordforest.coder.solvers import Gram
+from wordforest.coder.rows.base import Loss
+from wordforest.coder.solvers import Gram, Solver, admm
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
+from wordforest.errors import InputError
 from wordforest.runtime.threads import one_blas_thread
+
+Array = Any  # a NumPy array or a PyTorch tensor
+_TOL, _MAX_ITER = 1e-5, 500  # of the solver, at each weight
+_NEAR_DENSITY = 0.01  # a density as good as the wanted one
+_SMALLEST = 1e-8  # share of the largest weight below which no density is looked for
+_HALVINGS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """Codes A (b, M) for one weight of the penalty, and the iterations they took."""
+
+    lam: float
+    A: Array
+    n_iter: int
+
+    @property
+    def density(self) -> float:
+        """Share of the codes that are not zero."""
+        return kernels.density(self.A)
+
+
+def lam_path(
+    XD: Array,
+    gram: Gram,
+    penalty: Penalty,
+    *,
+    n: int = 20,
+    smallest: float = 1e-3,
+    solver: Solver = admm,
+    tol: float = _TOL,
+    max_iter: int = _MAX_ITER,
+) -> list[PathPoint]:
+    """Return codes of the words XD (b, M) for n weights in equal ratios, from ``lam_max`` down to a share of it.
+
+    The penalty's own lam does not matter.
+    """
+    if n < 1 or not 0 < smallest < 1:
+        raise InputError(f"n = {n} and smallest = {smallest}, but a path needs n >= 1 and 0 < smallest < 1.")
+    largest = _finite_lam_max(XD, penalty)
+    points: list[PathPoint] = []
+    A = namespace(XD).zeros_like(XD)
+    for lam in np.geomspace(largest, smallest * largest, n):
+        point = _solve(XD, gram, with_lam(penalty, float(lam)), A, solver, tol, max_iter)
+        points.append(point)
+        A = point.A
+    return points
+
+
+def lam_for_density(
+    XD: Array,
+    gram: Gram,
+    penalty: Penalty,
+    density: float,
+    *,
+    solver: Solver = admm,
+    tol: float = _TOL,
+    max_iter: int = _MAX_ITER,
+) -> float:
+    """Return the lam whose codes have about this share of non-zeros: within 0.01, or the closest that was met.
+
+    The penalty's own lam does not matter. Ten-fold steps down from ``lam_max``, then halvings of log lam.
+    """
+    if not 0 <= density <= 1:
+        raise InputError(f"density = {density}, but a share of non-zeros lies between 0 and 1.")
+    A = namespace(XD).zeros_like(XD)
+
+    def density_at(lam: float) -> float:
+        nonlocal A
+        point = _solve(XD, gram, with_lam(penalty, lam), A, solver, tol, max_iter)
+        A = point.A
+        return point.density
+
+    return search_lam(density_at, density, _finite_lam_max(XD, penalty))
+
+
+def search_lam(density_at: Callable[[float], float], density: float, largest: float) -> float:
+    """Return the lam at which a density is about the wanted one; at ``largest`` all codes are zero."""
+    low, high, best, reached = 0.0, largest, largest, 0.0
+    for _ in range(_HALVINGS):
+        if abs(reached - density) <= _NEAR_DENSITY or (low and log(high / low) < _TOL):
+            break
+        lam = sqrt(low * high) if low else high / 10
+        if lam < _SMALLEST * largest:
+            break
+        found = density_at(lam)
+        low, high = (low, lam) if found < density else (lam, high)
+        if abs(found - density) < abs(reached - density):
+            best, reached = lam, found
+    return best
+
+
+def _solve(
+    XD: Array, gram: Gram, penalty: Penalty, start: Array, solver: Solver, tol: float, max_iter: int
+) -> PathPoint:
+    """Code the words, but those whose best code is zero: no relative change can be small there."""
+    A = namespace(XD).zeros_like(XD)
+    live = ~zero_is_best(XD, penalty)
+    if not bool(live.any()):
+        return PathPoint(penalty.lam, A, 0)
+    codes = solver(XD[live], gram, penalty, start=start[live], tol=tol, max_iter=max_iter)
+    A[live] = codes.A
+    return PathPoint(penalty.lam, A, codes.n_iter)
+
+
+def _finite_lam_max(XD: Array, penalty: Penalty) -> float:
+    largest = lam_max(XD, penalty)
+    if not 0 < largest < np.inf:
+        raise InputError(
+            f"the smallest lam that makes all codes zero is {largest}, but a path needs a positive finite one. "
+            "Give words that the dictionary can explain, and a penalty other than NoPenalty."
+        )
+    return largest
+
 
 _ROWS = 16384  # a sample of the words
 _JUDGES = 1024  # of it, those whose density is looked at
 _ROUNDS = 4
-_NEAR = 0.05  # two lam that differ by less are one
+_NEAR_LAM = 0.05  # two lam that differ by less are one
 
 
 def lam_for_training(
@@ -58,11 +178,11 @@ def lam_for_training(
             linear = judges.weighted(judge_loss, n_components)[0].form(D).linear
             density_at = partial(_weighted_density, judges, judge_loss, D, penalty)
             found = search_lam(density_at, density, 2 * float(abs(linear).max()))
-        if abs(np.log(found / lam)) < _NEAR:
+        if abs(np.log(found / lam)) < _NEAR_LAM:
             return found
         lam = found
     return lam
 
 
 def _weighted_density(rows: Rows, loss: Loss, D: Any, penalty: Penalty, lam: float) -> float:
-    return density_of(encode_weighted(rows, loss, D, with_lam(penalty, lam)))
+    return kernels.density(encode_weighted(rows, loss, D, with_lam(penalty, lam)))

@@ -15,49 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder import kernels
 from wordforest.errors import InputError
 
 Array = NDArray[Any]
-
-
-HELD = "held by the rows"  # in place of weights, where the home of X has them
-
-
-@dataclass(frozen=True, eq=False)
-class Loss:
-    """``weights`` (nnz,) is w in the order of ``X.data``, 1 if left out, HELD if X has them; ``zeros`` is W."""
-
-    weights: Any = None
-    zeros: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.zeros) and self.zeros >= 0):
-            raise InputError(f"zeros = {self.zeros}, but the weight of pairs not stored must be a finite number >= 0.")
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether all pairs count alike, so that XD and DD tell all."""
-        return self.weights is None and self.zeros == 1
-
-    @property
-    def heaviest(self) -> float:
-        """The largest weight, where it is known, at least 1."""
-        known = self.weights is not None and self.weights is not HELD
-        return float(np.max(kernels.on_host(self.weights), initial=1.0)) if known else 1.0
-
-    def check(self, n_pairs: int) -> None:
-        """Refuse weights that do not fit so many stored pairs, or that are negative, infinite or NaN."""
-        if self.weights is None or self.weights is HELD:
-            return
-        weights = kernels.on_host(np.asarray(self.weights) if isinstance(self.weights, list) else self.weights)
-        if weights.shape != (n_pairs,):
-            raise InputError(
-                f"weights have shape {weights.shape}, but X stores {n_pairs} pairs. Give one weight for each."
-            )
-        low, high = float(np.min(weights, initial=0)), float(np.max(weights, initial=0))
-        if not (low >= 0 and np.isfinite(high)):
-            raise InputError("a weight is negative, infinite or NaN. Weights of pairs must be finite numbers >= 0.")
 
 
 class Weighing(Protocol):

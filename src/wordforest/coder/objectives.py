@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wordforest.coder.kernels import row_squares
 from wordforest.coder.penalties import Penalty
 
 Array = Any
@@ -36,25 +37,3 @@ def entry_objective(X: Any, D: Array, A: Array, penalty: Penalty, tau: float) ->
         residual = X.data[stored] - D[X.indices[stored]] @ A[v]
         total += float(residual @ residual)
     return total
-
-
-def row_squares(X: Any) -> Array:
-    """``|x_v|^2`` of every row of a CSR matrix or a dense array, shape (V,), float64."""
-    squares = np.zeros(X.shape[0])
-    is_dense = isinstance(X, np.ndarray)
-    with np.errstate(over="ignore"):  # infinity is for the caller to see
-        for start in range(0, X.shape[0], _ROWS):
-            if is_dense:
-                rows = slice(start, start + _ROWS)
-                squares[rows] = np.square(X[rows], dtype=np.float64).sum(axis=1)
-            else:
-                _add_sparse_squares(X, start, squares)
-    return squares
-
-
-def _add_sparse_squares(X: Any, start: int, squares: Array) -> None:
-    ends = X.indptr[start : start + _ROWS + 1]
-    filled = np.flatnonzero(np.diff(ends))  # reduceat has no notion of an empty row
-    if len(filled):
-        values = np.square(X.data[ends[0] : ends[-1]], dtype=np.float64)
-        squares[start + filled] = np.add.reduceat(values, ends[:-1][filled] - ends[0])

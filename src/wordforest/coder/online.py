@@ -19,8 +19,7 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.coding import Coding, code_batch, code_to_the_end, weigh
-from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.kernels.counter import random_columns
+from wordforest.coder.dictionary import CodeStats, random_columns, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows, Words, as_rows

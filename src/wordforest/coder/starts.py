@@ -12,13 +12,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from wordforest.coder import clusters, kernels
+from wordforest.coder.dictionary import random_columns
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.counter import random_columns
 from wordforest.coder.learn import Step
-from wordforest.coder.losses import Loss
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import NoPenalty
 from wordforest.coder.rows import Rows, as_rows
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, learn_weighted
 from wordforest.errors import InputError
 from wordforest.options import default
@@ -284,21 +284,3 @@ def _root(F: Array) -> tuple[Array, Array]:
     values, basis = np.linalg.eigh(products)
     roots = np.sqrt(np.maximum(values, _FAINT**2 * max(float(values[-1]), np.finfo(np.float64).tiny)))
     return roots[:, None] * basis.T, basis / roots
-
-
-def start_named(name: str, *, grow: bool = False, spectrum: float = default("spectrum"), drawn: bool = False) -> Start:
-    """Return the start called random, rows, nested or spectral.
-
-    >>> start_named("spectral", spectrum=0.4)
-    SpectralStart(power=0.4, passes=4, steps=6)
-    """
-    starts: dict[str, Start] = {
-        "random": RandomStart(),
-        "rows": RowStart(),
-        "nested": NestedStart(grow=grow, drawn=drawn),
-        "grown": NestedStart(grow=True, drawn=drawn),
-        "spectral": SpectralStart(spectrum),
-    }
-    if name not in starts:
-        raise InputError(f"init = {name!r}, but it must be one of {', '.join(starts)}, or a Start object.")
-    return starts[name]

@@ -16,11 +16,11 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.descent import descend_together, in_unit_balls
-from wordforest.coder.kernels.counter import random_columns
+from wordforest.coder.dictionary import random_columns
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
-from wordforest.coder.losses import Loss
 from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.rows import Rows, as_rows
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.weighted import Descent, check_range
 from wordforest.errors import InputError
 from wordforest.options import default

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.rows.shards import equal_ranges
+from wordforest.coder.rows.base import equal_ranges
 from wordforest.counts.thinning import keep_probability, kept
 from wordforest.counts.windows import Rows, WindowRules, add_rows, count_blocks, row_blocks
 from wordforest.errors import InputError

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from wordforest import store
 from wordforest.coder.coding import encode
 from wordforest.coder.kernels import on_host
-from wordforest.coder.losses import Loss
 from wordforest.coder.penalties import L1, NonNegativeL1, Penalty, forest_penalty
 from wordforest.coder.rows import Rows
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import encode_weighted
 from wordforest.errors import InputError
 from wordforest.jobs.count import load_counts

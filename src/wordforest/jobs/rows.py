@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.coder.losses import HELD, Loss, Weighing, weighing
+from wordforest.coder.losses import Weighing, weighing
 from wordforest.coder.rows import Rows, place_rows
+from wordforest.coder.rows.base import HELD, Loss, equal_ranges
 from wordforest.coder.rows.cluster import ClusterRows, Loaded
-from wordforest.coder.rows.shards import equal_ranges
 from wordforest.counts import Counts, harmonic_weights
 from wordforest.counts.association import Allocate, counts_at, log_margins, margins, pmi_rows
 from wordforest.counts.joining import move_columns

@@ -11,12 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from wordforest import store
-from wordforest.coder.fit import Fitted, Plan, fit
+from wordforest.coder.fit import Fitted, Plan, fit, start_named
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import State, Step, check_learning_fits
-from wordforest.coder.losses import Loss
 from wordforest.coder.rows import Rows
-from wordforest.coder.starts import start_named
+from wordforest.coder.rows.base import Loss
 from wordforest.errors import InputError
 from wordforest.jobs.checkpoint import history_row
 from wordforest.jobs.count import Corpus, names_of

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import forests_with_rows
-from wordforest.coder.entry_penalty import tree_of
+from wordforest.coder.entries_objective import tree_of
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import plain
 from wordforest.coder.kernels.entries import Rule, Side, entry_type, prox_row, visit

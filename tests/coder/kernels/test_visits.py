@@ -9,7 +9,7 @@ import pytest
 
 from tests.coder.shared import DEVICES
 from tests.coder.shared import low_rank_matrix as matrix
-from wordforest.coder.entry_penalty import shape_of
+from wordforest.coder.entries_objective import shape_of
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import entries, on_host, plain
 from wordforest.coder.kernels.entries import Rule, Side

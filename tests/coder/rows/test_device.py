@@ -10,10 +10,10 @@ import pytest
 from tests.coder.shared import DEVICES, uneven_matrix
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import on_host
-from wordforest.coder.losses import Loss
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
 from wordforest.coder.rows import device as device_rows
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.device import DenseDeviceRows, DeviceRows
 
 torch = pytest.importorskip("torch", reason="the device is PyTorch's")

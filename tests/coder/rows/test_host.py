@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from tests.coder.rows.test_base import ROWS, matrix
-from wordforest.coder.losses import Loss
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.host import HostRows, as_csr
 from wordforest.runtime.threads import Threads
 

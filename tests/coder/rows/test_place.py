@@ -8,8 +8,7 @@ from scipy import sparse
 
 from wordforest.coder.rows import Rows, as_rows, place_rows
 from wordforest.coder.rows.device import DenseDeviceRows
-from wordforest.coder.rows.host import HostRows
-from wordforest.coder.rows.place import as_floats
+from wordforest.coder.rows.host import HostRows, as_floats
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Cluster
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from wordforest.coder.rows.shards import equal_ranges, row_sizes, shard_rows, split_rows
+from wordforest.coder.rows.base import equal_ranges, row_sizes, shard_rows, split_rows
 
 
 @given(st.lists(st.integers(0, 1 << 20), min_size=1, max_size=60), st.integers(1, 600))

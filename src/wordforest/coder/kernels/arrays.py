@@ -9,18 +9,10 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.forest import Forest
-from wordforest.runtime.threads import Executor
+from wordforest.coder.kernels import namespace, wide
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
-
-_TALL = 4096  # rows of a tall matrix that a thread takes at a time
-_TALL_DEVICE = 1 << 14  # rows in float64 at a time on a GPU
-
-
-def namespace(array: Array) -> Any:
-    """Return the module whose functions take this array: numpy or torch."""
-    return np if isinstance(array, np.ndarray | np.generic) else sys.modules["torch"]
 
 
 def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
@@ -56,106 +48,6 @@ def forest_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
         if parents is not None:
             energy[:, parents] += energy[:, nodes] @ sums
     return namespace(A).sqrt(energy) @ _per_node(weights, A)
-
-
-def zeros(shape: tuple[int, ...], like: Array, dtype: Any = None) -> Array:
-    """Return zeros where ``like`` is, of its type or of ``dtype``, the name of one."""
-    if isinstance(like, np.ndarray):
-        return np.zeros(shape, dtype=dtype or like.dtype)
-    torch = sys.modules["torch"]
-    return torch.zeros(shape, dtype=getattr(torch, dtype) if dtype else like.dtype, device=like.device)
-
-
-def placed(values: Any, like: Array) -> Array:
-    """Return values as an array of the library and on the device of ``like``, their type kept."""
-    if isinstance(like, np.ndarray):
-        return np.asarray(values)
-    return sys.modules["torch"].as_tensor(values, device=like.device)
-
-
-def copied(values: Any, like: Array) -> Array:
-    """Return a contiguous copy of values, of the library, device and type of ``like``."""
-    if isinstance(like, np.ndarray):
-        return np.array(values, dtype=like.dtype, order="C")
-    return placed(values, like).to(like.dtype, copy=True).contiguous()
-
-
-def as_type(values: Array, like: Array) -> Array:
-    """Return values in the type of ``like``, where ``like`` is; not copied where they are that already."""
-    if isinstance(like, np.ndarray):
-        return np.ascontiguousarray(values, dtype=like.dtype)
-    return placed(values, like).to(like.dtype).contiguous()
-
-
-def wide(values: Array) -> Array:
-    """Return values as float64."""
-    return values.astype(np.float64) if isinstance(values, np.ndarray) else values.double()
-
-
-def on_host(values: Array) -> Any:
-    """Return an array of either library as one of NumPy."""
-    return values if isinstance(values, np.ndarray) else values.cpu().numpy()
-
-
-def transposed(columns: Array) -> Array:
-    """Return the columns of an array as rows that lie together in memory."""
-    return np.ascontiguousarray(columns.T) if isinstance(columns, np.ndarray) else columns.T.contiguous()
-
-
-def slices(n: int, size: int, like: Array) -> list[slice]:
-    """Cut n rows into slices for threads to share; a GPU takes all at once."""
-    size = size if isinstance(like, np.ndarray) else max(n, 1)
-    return [slice(i, i + size) for i in range(0, n, size)]
-
-
-def row_products(A: Array, B: Array, *, in_float64: bool = False) -> Array:
-    """Inner products of the rows of two arrays, (r, 1)."""
-    if isinstance(A, np.ndarray):
-        return np.einsum("rm,rm->r", A, B, dtype=np.float64 if in_float64 else None)[:, None]
-    product = A * B
-    return product.sum(1, keepdim=True, dtype=sys.modules["torch"].float64 if in_float64 else None)
-
-
-def inner_products(D: Array, B: Array, executor: Executor) -> tuple[Array, float]:
-    """Return ``D'D`` (M, M) and ``<D, B>`` of tall matrices (C, M), over slices of rows in their order."""
-    if not isinstance(D, np.ndarray):
-        return D.T @ D, inner(B, D)
-    n = -(-len(D) // _TALL)
-    parts = zip(np.array_split(D, n), np.array_split(B, n), strict=True)
-    products = list(
-        executor.map(lambda part: (part[0].T @ part[0], float(np.einsum("cm,cm->", *part, dtype=np.float64))), parts)
-    )
-    return np.asarray(sum(DD for DD, _ in products)), sum(cross for _, cross in products)
-
-
-def gram(rows: Array, executor: Executor) -> Array:
-    """Return ``rows' rows``, (M, M), in float64 from slices in their order; of tensors, in their type."""
-    if not isinstance(rows, np.ndarray):
-        return rows.T @ rows
-    total = np.zeros((rows.shape[1], rows.shape[1]))
-    for product in executor.map(lambda part: rows[part].T @ rows[part], slices(len(rows), _TALL, rows)):
-        total += product
-    return total
-
-
-def wide_gram(rows: Array, executor: Executor) -> Array:
-    """Return ``rows' rows``, (M, M), float64, from slices in their order; products of tensors are float64, too."""
-    if isinstance(rows, np.ndarray):
-        return gram(rows, executor)
-    total = 0
-    for part in rows.split(_TALL_DEVICE):
-        total = total + part.double().T @ part.double()
-    return total
-
-
-def inner(a: Array, b: Array) -> float:
-    """Sum of products of all values of two arrays."""
-    return float(np.vdot(a, b)) if isinstance(a, np.ndarray) else float((a * b).sum(dtype=sys.modules["torch"].float64))
-
-
-def uses(A: Array) -> Array:
-    """How many rows of A (V, M) use each column, shape (M,)."""
-    return np.count_nonzero(A, axis=0) if isinstance(A, np.ndarray) else (A != 0).sum(0)
 
 
 @lru_cache(maxsize=32)

@@ -2,32 +2,72 @@
 
 A home is a class: ``HostRows`` (a CSR or dense matrix in memory), ``DeviceRows`` and ``StreamedRows`` (on a GPU, or
 sent there in blocks), ``ClusterRows`` (on the workers of a Dask cluster).
+
+A sum of floats depends on its order, and a block of words is solved with its neighbours. So both are fixed here, by the
+data and the number of dimensions alone: blocks lie inside a shard and are added up one after the other, then the sums
+of the shards. Whoever computes a shard, thread or machine, the bits are the same.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordforest.coder import kernels
-from wordforest.coder.rows.shards import Range
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Executor, Threads
 
 if TYPE_CHECKING:
-    from wordforest.coder.losses import Loss
     from wordforest.coder.rows.weighted import Side
-
 Array = Any  # a NumPy array or a PyTorch tensor
 Words = dict[str, Array]  # what is known of every word, by name, a row for each: codes (V, M), losses (V,), ...
 B = TypeVar("B")
 R = TypeVar("R")
-
 BLOCK_VALUES = 1 << 17  # numbers in a block of codes, which stays in a core's cache: half a megabyte in float32
 DEVICE_VALUES = 1 << 27  # on a GPU, so that it has enough to do: half a gigabyte in float32
+HELD = "held by the rows"  # in place of weights, where the home of X has them
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """``weights`` (nnz,) is w in the order of ``X.data``, 1 if left out, HELD if X has them; ``zeros`` is W."""
+
+    weights: Any = None
+    zeros: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.zeros) and self.zeros >= 0):
+            raise InputError(f"zeros = {self.zeros}, but the weight of pairs not stored must be a finite number >= 0.")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all pairs count alike, so that XD and DD tell all."""
+        return self.weights is None and self.zeros == 1
+
+    @property
+    def heaviest(self) -> float:
+        """The largest weight, where it is known, at least 1."""
+        known = self.weights is not None and self.weights is not HELD
+        return float(np.max(kernels.on_host(self.weights), initial=1.0)) if known else 1.0
+
+    def check(self, n_pairs: int) -> None:
+        """Refuse weights that do not fit so many stored pairs, or that are negative, infinite or NaN."""
+        if self.weights is None or self.weights is HELD:
+            return
+        weights = kernels.on_host(np.asarray(self.weights) if isinstance(self.weights, list) else self.weights)
+        if weights.shape != (n_pairs,):
+            raise InputError(
+                f"weights have shape {weights.shape}, but X stores {n_pairs} pairs. Give one weight for each."
+            )
+        low, high = float(np.min(weights, initial=0)), float(np.max(weights, initial=0))
+        if not (low >= 0 and np.isfinite(high)):
+            raise InputError("a weight is negative, infinite or NaN. Weights of pairs must be finite numbers >= 0.")
 
 
 class Rows(ABC):
@@ -157,3 +197,57 @@ def split_blocks(rows: Array, n_components: int, values: int = BLOCK_VALUES) -> 
     """
     n_blocks = -(-len(rows) * n_components // values)
     return [rows[i::n_blocks] for i in range(n_blocks)]
+
+
+Range = tuple[int, int]
+_CONTEXT_RANGES = 16
+SAMPLE = 61  # every so many entries tell how full the contexts are
+_SHARD_COST = 1 << 22  # entries; a shard is a second of work in a pass at most, and some milliseconds of a step
+_MOST_SHARDS = 128  # the sums of shards, (M, M) each, meet in one place
+_ROW_COST = 10  # coding a row takes as long as this many entries for every dimension
+
+
+def shard_rows(sizes: NDArray[np.integer[Any]], n_components: int) -> list[Range]:
+    """Cut rows with so many entries, (V,), into ranges that take about equally long to code.
+
+    >>> shard_rows(np.full(2048, 5000), 13)
+    [(0, 683), (683, 1366), (1366, 2048)]
+    """
+    cost = row_costs(sizes, n_components)
+    return equal_ranges(cost, min(-(-int(cost.sum()) // _SHARD_COST), _MOST_SHARDS))
+
+
+def row_costs(sizes: NDArray[np.integer[Any]], n_components: int) -> NDArray[np.int64]:
+    """Return how long rows with so many entries take to code, (V,), in entries."""
+    return sizes.astype(np.int64) + _ROW_COST * n_components
+
+
+def equal_ranges(cost: NDArray[np.int64], n: int) -> list[Range]:
+    """Cut (V,) costs into n ranges with about equal sums, or fewer where there is too little."""
+    if not len(cost):
+        return []
+    ends = np.cumsum(cost)
+    inner = np.searchsorted(ends, np.arange(1, n) * (int(ends[-1]) / n)) + 1
+    return list(pairwise(np.unique([0, *inner[inner < len(cost)], len(cost)]).tolist()))
+
+
+def row_sizes(X: Any) -> NDArray[np.integer[Any]]:
+    """Return the number of entries of every row of X (V, C), CSR or dense, shape (V,)."""
+    return np.full(X.shape[0], X.shape[1]) if isinstance(X, np.ndarray) else np.diff(X.indptr)
+
+
+def split_rows(rows: Array, ranges: list[Range]) -> list[slice]:
+    """Return where the rows of each range stand among sorted rows."""
+    if len(ranges) == 1:
+        return [slice(0, len(rows))]
+    borders = np.searchsorted(rows, [first for first, _ in ranges] + [ranges[-1][1]]).tolist()
+    return [slice(a, b) for a, b in pairwise(borders)]
+
+
+def context_ranges(X: Any) -> list[Range]:
+    """Cut the contexts into ranges with about equally many entries, so that workers share no row of XA."""
+    C = X.shape[1]
+    used = np.ones(C) if isinstance(X, np.ndarray) else np.bincount(X.indices[::SAMPLE], minlength=C)
+    shares = np.linspace(0, used.sum(), _CONTEXT_RANGES + 1)[1:-1]
+    borders = np.unique([0, *np.searchsorted(np.cumsum(used), shares), C]).tolist()
+    return list(pairwise(borders))

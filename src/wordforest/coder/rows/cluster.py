@@ -21,12 +21,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.coder.losses import HELD, Loss
-from wordforest.coder.objectives import row_squares
-from wordforest.coder.rows.base import Rows, Words
+from wordforest.coder.kernels import row_squares
+from wordforest.coder.rows.base import (
+    HELD,
+    SAMPLE,
+    Loss,
+    Range,
+    Rows,
+    Words,
+    context_ranges,
+    equal_ranges,
+    row_costs,
+    row_sizes,
+    split_rows,
+)
+from wordforest.coder.rows.base import shard_rows as cut_into_shards
 from wordforest.coder.rows.host import HostRows, as_csr
-from wordforest.coder.rows.shards import SAMPLE, Range, context_ranges, equal_ranges, row_costs, row_sizes, split_rows
-from wordforest.coder.rows.shards import shard_rows as cut_into_shards
 from wordforest.coder.rows.weighted import Side
 from wordforest.errors import ClusterError
 from wordforest.runtime.cluster import Cluster, Sized

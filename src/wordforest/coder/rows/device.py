@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.losses import Loss
-from wordforest.coder.rows.base import Rows
+from wordforest.coder.rows.base import Loss, Rows
 from wordforest.coder.rows.weighted import Side
 from wordforest.runtime.gpu import free_unused, has_triton, out_of_memory
 

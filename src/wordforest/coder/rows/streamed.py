@@ -130,7 +130,7 @@ class StreamedRows(Rows):
     def _squares(self) -> Tensor:
         import torch
 
-        from wordforest.coder.objectives import row_squares
+        from wordforest.coder.kernels import row_squares
 
         return torch.as_tensor(row_squares(self.X)).to(self.device)
 

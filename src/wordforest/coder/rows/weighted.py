@@ -17,14 +17,11 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.descent import descend
+from wordforest.coder.descent import Factor, Quadratic, descend
 from wordforest.coder.kernels.entries import weighted_squares
-from wordforest.coder.losses import Loss
 from wordforest.coder.penalties import Penalty
-from wordforest.coder.quadratic import Factor, Quadratic
-from wordforest.coder.rows.base import BLOCK_VALUES, split_blocks
+from wordforest.coder.rows.base import BLOCK_VALUES, Loss, Range, shard_rows, split_blocks
 from wordforest.coder.rows.pairs import Pairs
-from wordforest.coder.rows.shards import Range, shard_rows
 from wordforest.errors import InputError
 from wordforest.runtime.threads import Executor, Threads
 
@@ -176,7 +173,7 @@ class HostSide(LocalSide):
 
     def quadratic(self, rows: Array, factor: Factor, n_products: int) -> Quadratic:
         """Return the forms of some rows, in the way that costs less for so many products."""
-        from wordforest.coder.kernels import compiled, sampled
+        from wordforest.coder.kernels import compiled
 
         starts, indices = self.pairs.indptr, self.pairs.indices
         M, width = len(factor.products), factor.F.shape[1]
@@ -189,18 +186,18 @@ class HostSide(LocalSide):
             def visiting(A: Array) -> Array:
                 wide = _padded(A, width)
                 out = np.empty_like(wide)
-                sampled.sampled_times(*stored, wide, out)
+                compiled.sampled_times(*stored, wide, out)
                 return out[:, :M] + A @ common
 
             return Quadratic(linear[:, :M], visiting)
         H = np.zeros((len(rows), width, width), dtype=factor.F.dtype)
         H[:, :M, :M] = common
-        sampled.row_grams(*stored, H)
+        compiled.row_grams(*stored, H)
 
         def multiplying(A: Array) -> Array:
             wide = _padded(A, width)
             out = np.empty_like(wide)
-            sampled.grams_times(H, wide, out)
+            compiled.grams_times(H, wide, out)
             return out[:, :M]
 
         return Quadratic(linear[:, :M], multiplying)

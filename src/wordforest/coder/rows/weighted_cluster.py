@@ -14,11 +14,10 @@ import numpy as np
 from scipy import sparse
 
 from wordforest.coder import kernels
-from wordforest.coder.losses import Loss
-from wordforest.coder.quadratic import Factor, Quadratic
+from wordforest.coder.descent import Factor, Quadratic
+from wordforest.coder.rows.base import Loss, Range, equal_ranges, row_costs, shard_rows
 from wordforest.coder.rows.cluster import ClusterRows, Loaded, Part, stacked
 from wordforest.coder.rows.host import as_csr
-from wordforest.coder.rows.shards import Range, equal_ranges, row_costs, shard_rows
 from wordforest.coder.rows.weighted import Descent, HostSide, Side, host_sides
 from wordforest.runtime.cluster import Cluster, Sized
 from wordforest.runtime.threads import Threads, one_blas_thread

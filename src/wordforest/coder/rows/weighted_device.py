@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from wordforest.coder import kernels
-from wordforest.coder.losses import Loss
-from wordforest.coder.quadratic import Factor, Quadratic
-from wordforest.coder.rows.base import DEVICE_VALUES, split_blocks
+from wordforest.coder.descent import Factor, Quadratic
+from wordforest.coder.rows.base import DEVICE_VALUES, Loss, split_blocks
 from wordforest.coder.rows.device import DeviceCSR, DeviceRows, fuses, numbers, product, rows_times
 from wordforest.coder.rows.weighted import LocalSide
 
@@ -65,7 +64,7 @@ class DeviceSide(LocalSide):
     def _sampled(self, rows: Tensor, F: Tensor, A: Tensor) -> Tensor:
         """``sum_c e_c (f_c . a_r) f_c`` of every row."""
         if fuses(self.excess.values, F):
-            from wordforest.coder.kernels.fused_sampled import sampled_times
+            from wordforest.coder.kernels.fused import sampled_times
 
             return sampled_times(rows, self.excess.parts, F, A)
         taken = self.excess.take(rows)
