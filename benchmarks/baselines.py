@@ -23,7 +23,7 @@ import numpy as np
 import wordforest as wf
 from wordforest.baselines.nce import NceSettings, learn_nce
 from wordforest.baselines.rnn import RnnSettings, learn_rnn
-from wordforest.cli.demo import addresses
+from wordforest.evaluation.datasets import demo_corpus
 from wordforest.runtime.threads import Threads, available_cores
 from wordforest.text import WordRules, choose_words, read_tokens
 
@@ -75,7 +75,7 @@ def rnn(options: argparse.Namespace) -> None:
 
 def tokens_of(corpus: str | None, limit: int | None = None) -> tuple[np.ndarray, wf.Vocabulary]:
     """Return rows of the vocabulary, -1 between sentences, and the vocabulary of (the first part of) a text."""
-    tokens = read_tokens(corpus or addresses())
+    tokens = read_tokens(corpus or demo_corpus())
     ids = np.asarray(tokens.ids[:limit])
     counts = np.bincount(ids[ids >= 0], minlength=len(tokens.words))
     vocabulary, rows = choose_words(tokens.words, counts, WordRules())

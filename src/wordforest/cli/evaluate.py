@@ -173,7 +173,7 @@ def reproduce(
     quiet: bool,
     json: bool,
 ) -> None:
-    """Train, judge and compare all models of an experiment; run again, it does only what is missing or has changed."""
+    """Train, score and compare all models of an experiment; run again, it does only what is missing or has changed."""
     from wordforest.evaluation import datasets
     from wordforest.reproduce import reproduce as run
 
@@ -189,7 +189,7 @@ def reproduce(
             workers=workers,
             report=report,
         )
-    if failed := [row.cell.model.name for row in rows if row.failure]:
+    if failed := [row.trial.model.name for row in rows if row.failure]:
         sys.stderr.write(f"error: {', '.join(failed)} failed; {out / 'REPORT.md'} says why and holds the others.\n")
         raise SystemExit(1)
 

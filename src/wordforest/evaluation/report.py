@@ -96,10 +96,15 @@ def as_lines(scores: Grid | Sequence[Score]) -> list[str]:
 def as_markdown(scores: Grid | Sequence[Score]) -> str:
     """Return a Markdown table of a grid or of the scores of one model, the notes as a list below it."""
     grid = _grid(scores)
-    rule = tuple("---" if i < len(_NAMES) else "---:" for i in range(len(grid.header)))
-    rows = (_escaped(grid.header, _MARKDOWN), rule, *(_escaped(row, _MARKDOWN) for row in grid.rows))
-    lines = [f"| {' | '.join(row)} |" for row in rows]
+    rows = [_escaped(row, _MARKDOWN) for row in (grid.header, *grid.rows)]
+    lines = markdown_table(rows[0], rows[1:], len(_NAMES))
     return "\n".join([*lines, "", *(f"- {note}" for note in _escaped(grid.notes, _MARKDOWN)), ""])
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], n_names: int = 1) -> list[str]:
+    """Return the lines of a Markdown table of cells that are escaped already: names first, numbers to the right."""
+    rule = ["---" if i < n_names else "---:" for i in range(len(header))]
+    return [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
 
 
 def as_latex(scores: Grid | Sequence[Score]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from wordforest.errors import InputError
 FOREST = "forest"
 FILE = "file"
 FROM_COUNTS = (FOREST, "pca", "sc", "nnse", "hpca")
-FROM_TEXT = ("cbow", "sg", "cbow-hs", "sg-hs", "nce", "rnn")
+METHODS = (*FROM_COUNTS, "cbow", "sg", "cbow-hs", "sg-hs", "nce", "rnn", FILE)
 TASKS = ("similarity", "analogy", "completion", "sentiment")
 BRANCHING = "3,3"  # a tree of the paper: root, 3, 9
 
@@ -27,7 +27,7 @@ class Model:
     """One competitor: a method with its options, at some sizes and seeds, or a file of vectors.
 
     ``count`` are options of counting that differ from those of the experiment; ``scale`` is the power that the norm
-    of every dimension is raised to before judging (1 leaves vectors as they are).
+    of every dimension is raised to before scoring (1 leaves vectors as they are).
     """
 
     name: str
@@ -39,14 +39,25 @@ class Model:
     scale: float = 1.0
     path: str = ""
 
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise InputError(f"method = {self.method!r}, but it must be one of {', '.join(METHODS)}.")
+        if (self.method == FILE) != bool(self.path):
+            raise InputError(f"the method {FILE!r} and a path belong together.")
+        nodes = tree_size(str(self.options.get("branching", BRANCHING)))
+        if self.method == FOREST and "trees" not in self.options:
+            for size in self.sizes:
+                if size % nodes:
+                    raise InputError(f"size {size} is no multiple of {nodes}, the nodes of a tree.")
+
 
 @dataclass(frozen=True)
 class Experiment:
     """A table to make. ``paper`` holds, for a size and a model, the values the paper reports, by column."""
 
-    title: str
-    about: str
     models: tuple[Model, ...]
+    title: str = "Experiment"
+    about: str = ""
     corpus: tuple[str, ...] = ()
     tasks: tuple[str, ...] = TASKS
     count: Options = field(default_factory=dict)
@@ -54,6 +65,17 @@ class Experiment:
     reference: str = ""  # the model that all others are compared with
     paper: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [model.name for model in self.models]
+        if not names:
+            raise InputError("expected at least one [[model]], found none.")
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"two models are called {twice[0]!r}. Give each a name of its own.")
+        if unknown := [task for task in self.tasks if task not in TASKS]:
+            raise InputError(f"no task is called {unknown[0]!r}. Tasks are: {', '.join(TASKS)}.")
+        if self.reference and self.reference not in names:
+            raise InputError(f"reference = {self.reference!r} is none of the models: {', '.join(names)}.")
 
 
 @dataclass(frozen=True)
@@ -75,7 +97,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Trial:
     """One row of the report: a model at one size, with the job of each seed."""
 
     model: Model
@@ -92,95 +114,33 @@ def read_experiment(path: Path, *, quick: bool = False) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not TOML ({error}). Correct the file.") from error
     try:
-        experiment = _experiment(raw)
-        return _quickened(experiment, raw.get("quick", {})) if quick else experiment
+        keys = [entry.name for entry in fields(Experiment) if entry.name != "models"]
+        found = _checked(raw, "experiment", ["model", *keys, "quick"])
+        models = tuple(_model(entry, number) for number, entry in enumerate(found.pop("model", ()), start=1))
+        changes = found.pop("quick", {})
+        experiment = Experiment(models, **found)
+        return _quickened(experiment, changes) if quick else experiment
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def cells_of(experiment: Experiment) -> list[Cell]:
-    """Return the rows of the report, sizes from small to large, models in the order of the file."""
-    sizes = sorted({size for model in experiment.models for size in model.sizes})
-    return [
-        Cell(model, size, tuple(_job(model, size, seed, experiment.count) for seed in model.seeds))
-        for size in sizes
-        for model in experiment.models
-        if size in model.sizes
-    ]
+def trials_of(experiment: Experiment, skipped: Sequence[str] = ()) -> list[Trial]:
+    """Return the rows of the report, sizes from small to large, models in the order of the file.
 
-
-def without(cells: Sequence[Cell], skipped: Sequence[str]) -> list[Cell]:
-    """Return the cells that are not named as MODEL or MODEL@SIZE."""
-    names = {cell.model.name for cell in cells} | {f"{cell.model.name}@{cell.size}" for cell in cells}
+    ``skipped`` names models to leave out, as MODEL or MODEL@SIZE.
+    """
+    every = [(model, size) for model in experiment.models for size in model.sizes]
+    names = {model.name for model, _ in every} | {f"{model.name}@{size}" for model, size in every}
     for name in skipped:
         if name not in names:
             raise InputError(f"--skip {name}: no such model. Name one of: {', '.join(sorted(names))}.")
-    return [cell for cell in cells if not {cell.model.name, f"{cell.model.name}@{cell.size}"} & set(skipped)]
-
-
-def _job(model: Model, size: int, seed: int, count: Options) -> Job:
-    return Job(model.method, size, seed, model.options, {**count, **model.count})
-
-
-def _experiment(raw: dict[str, Any]) -> Experiment:
-    _only(
-        raw,
-        "experiment",
-        ("title", "about", "corpus", "tasks", "count", "halves", "reference", "model", "paper", "notes", "quick"),
-    )
-    models = tuple(_model(entry, position) for position, entry in enumerate(_get(raw, "model", list, []), start=1))
-    if not models:
-        raise InputError("expected at least one [[model]], found none.")
-    names = [model.name for model in models]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two models are called {name!r}. Give each a name of its own.")
-    tasks = tuple(_get(raw, "tasks", list, list(TASKS)))
-    if unknown := [task for task in tasks if task not in TASKS]:
-        raise InputError(f"no task is called {unknown[0]!r}. Tasks are: {', '.join(TASKS)}.")
-    reference = _get(raw, "reference", str, "")
-    if reference and reference not in names:
-        raise InputError(f"reference = {reference!r} is none of the models: {', '.join(names)}.")
-    return Experiment(
-        title=_get(raw, "title", str, "Experiment"),
-        about=_get(raw, "about", str, ""),
-        models=models,
-        corpus=_corpus(raw),
-        tasks=tasks,
-        count=_options(raw, "count"),
-        halves=_get(raw, "halves", bool, False),
-        reference=reference,
-        paper=_paper(_get(raw, "paper", dict, {})),
-        notes=tuple(map(str, _get(raw, "notes", list, []))),
-    )
-
-
-def _model(entry: Any, position: int) -> Model:
-    where = f"[[model]] number {position}"
-    if not isinstance(entry, dict):
-        raise InputError(f"{where}: expected a table, found {entry!r}.")
-    _only(entry, where, ("name", "method", "sizes", "seeds", "options", "count", "scale", "path"))
-    method = _get(entry, "method", str, FILE if "path" in entry else "")
-    if method not in (*FROM_COUNTS, *FROM_TEXT, FILE):
-        known = ", ".join((*FROM_COUNTS, *FROM_TEXT, FILE))
-        raise InputError(f"{where}: method = {method!r}, but it must be one of {known}.")
-    if (method == FILE) != ("path" in entry):
-        raise InputError(f"{where}: the method {FILE!r} and a path belong together.")
-    sizes = _whole_numbers(entry, "sizes", [0] if method == FILE else [52])
-    for size in sizes:
-        nodes = tree_size(str(entry.get("options", {}).get("branching", BRANCHING)))
-        if method == FOREST and "trees" not in entry.get("options", {}) and size % nodes:
-            raise InputError(f"{where}: size {size} is no multiple of {nodes}, the nodes of a tree.")
-    return Model(
-        name=_get(entry, "name", str, method),
-        method=method,
-        sizes=sizes,
-        seeds=_whole_numbers(entry, "seeds", [0]),
-        options=_options(entry, "options"),
-        count=_options(entry, "count"),
-        scale=float(_get(entry, "scale", (int, float), 1.0)),
-        path=_get(entry, "path", str, ""),
-    )
+    trials = []
+    for model, size in sorted(every, key=lambda one: one[1]):
+        if model.name not in skipped and f"{model.name}@{size}" not in skipped:
+            count = {**experiment.count, **model.count}
+            jobs = tuple(Job(model.method, size, seed, model.options, count) for seed in model.seeds)
+            trials.append(Trial(model, size, jobs))
+    return trials
 
 
 def tree_size(branching: str) -> int:
@@ -198,65 +158,81 @@ def tree_size(branching: str) -> int:
     return nodes
 
 
+def _model(table: dict[str, Any], number: int) -> Model:
+    where = f"[[model]] number {number}"
+    found = _checked(table, where, [entry.name for entry in fields(Model)])
+    method = found.setdefault("method", FILE if "path" in found else "")
+    found.setdefault("name", method)
+    if method == FILE:
+        found.setdefault("sizes", (0,))
+    try:
+        return Model(**found)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
 def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
     """Return the experiment made small: other sizes, one seed, and options by method."""
-    _only(quick, "[quick]", ("sizes", "seeds", "corpus", "count", "options"))
-    sizes = _whole_numbers(quick, "sizes", []) if "sizes" in quick else None
-    by_method = _get(quick, "options", dict, {})
+    by_method = quick.get("options", {})
+    rest = {key: value for key, value in quick.items() if key != "options"}
+    found = _checked(rest, "[quick]", ["sizes", "seeds", "corpus", "count"])
+    seeds, sizes = found.pop("seeds", (0,)), found.pop("sizes", None)
     models = []
     for model in experiment.models:
         kept = tuple(size for size in model.sizes if sizes is None or size in sizes or model.method == FILE)
-        options = {**model.options, **_options(by_method, model.method)}
+        changed = _checked({"options": by_method.get(model.method, {})}, "[quick.options]", ["options"])
+        options = {**model.options, **changed["options"]}
         if kept:
-            models.append(replace(model, sizes=kept, seeds=_whole_numbers(quick, "seeds", [0]), options=options))
-    return replace(
-        experiment,
-        models=tuple(models),
-        corpus=_corpus(quick) if "corpus" in quick else experiment.corpus,
-        count={**experiment.count, **_options(quick, "count")},
-    )
+            models.append(replace(model, sizes=kept, seeds=seeds, options=options))
+    count = {**experiment.count, **found.pop("count", {})}
+    return replace(experiment, models=tuple(models), count=count, **found)
 
 
-def _only(table: dict[str, Any], where: str, known: tuple[str, ...]) -> None:
-    if unknown := [key for key in table if key not in known]:
-        raise InputError(f"{where}: unknown key {unknown[0]!r}. Keys are: {', '.join(known)}.")
+def _all(kind: Any, values: Any) -> bool:
+    is_number = kind in (int, _NUMBER)  # true and false are none, though Python takes them for 1 and 0
+    return all(isinstance(value, kind) and not (is_number and isinstance(value, bool)) for value in values)
 
 
-def _get(table: dict[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
-    value = table.get(key, default)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
-        raise InputError(f"{key} = {value!r}: expected {wanted}, found {type(value).__name__}.")
-    return value
+def _is_paper(value: Any) -> bool:
+    """Return whether a value is numbers by size, model and column."""
+    if not isinstance(value, dict) or not _all(dict, value.values()):
+        return False
+    rows = [row for models in value.values() for row in models.values()]
+    return _all(dict, rows) and all(_all(_NUMBER, row.values()) for row in rows)
 
 
-def _whole_numbers(table: dict[str, Any], key: str, default: list[int]) -> tuple[int, ...]:
-    values = _get(table, key, list, default)
-    for value in values:
-        if type(value) is not int or value < 0:
-            raise InputError(f"{key} = {values!r}: expected a list of whole numbers, found {value!r}.")
-    return tuple(values)
+_NUMBER = int | float
+# What the values of some keys must be, in words and as a check.
+_KINDS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+    ("title about reference name method path", "text", lambda v: isinstance(v, str)),
+    ("tasks notes corpus", "a list of texts", lambda v: isinstance(v, list) and _all(str, v)),
+    (
+        "sizes seeds",
+        "a list of whole numbers",
+        lambda v: isinstance(v, list) and _all(int, v) and min(v, default=0) >= 0,
+    ),
+    (
+        "options count",
+        "a table of values",
+        lambda v: isinstance(v, dict) and _all(str | int | float | bool, v.values()),
+    ),
+    ("halves", "true or false", lambda v: isinstance(v, bool)),
+    ("scale", "a number", lambda v: _all(_NUMBER, [v])),
+    ("paper", "numbers by size, model and column", _is_paper),
+    ("model", "a list of tables", lambda v: isinstance(v, list) and _all(dict, v)),
+    ("quick", "a table", lambda v: isinstance(v, dict)),
+)
 
 
-def _corpus(table: dict[str, Any]) -> tuple[str, ...]:
-    names = _get(table, "corpus", (str, list), [])
-    names = [names] if isinstance(names, str) else names
-    if odd := [name for name in names if not isinstance(name, str)]:
-        raise InputError(f"corpus = {names!r}: expected names of files, found {odd[0]!r}.")
-    return tuple(names)
-
-
-def _paper(table: dict[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
-    for size, models in table.items():
-        for model in _get(table, size, dict, {}):
-            for column in _get(models, model, dict, {}):
-                _get(models[model], column, (int, float), 0)
-    return table
-
-
-def _options(table: dict[str, Any], key: str) -> Options:
-    options: Options = _get(table, key, dict, {})
-    for name, value in options.items():
-        if not isinstance(value, str | int | float | bool):
-            raise InputError(f"{key}.{name} = {value!r}: expected text, a number, true or false.")
-    return options
+def _checked(table: dict[str, Any], where: str, keys: Sequence[str]) -> dict[str, Any]:
+    """Return a table of the file whose keys are known and whose values are as they should be; lists become tuples."""
+    found = {}
+    for key, value in table.items():
+        if key not in keys:
+            raise InputError(f"{where}: unknown key {key!r}. Keys are: {', '.join(keys)}.")
+        value = [value] if key == "corpus" and isinstance(value, str) else value
+        _, wanted, holds = next(kind for kind in _KINDS if key in kind[0].split())
+        if not holds(value):
+            raise InputError(f"{where}: {key} = {value!r}: expected {wanted}.")
+        found[key] = tuple(value) if isinstance(value, list) else value
+    return found

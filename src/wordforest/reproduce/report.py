@@ -1,20 +1,48 @@
-"""The report of an experiment: tables with intervals and the paper's values, comparisons, costs, commands."""
+"""The report of an experiment: tables with intervals and the paper's values, comparisons, costs, commands.
+
+It is written as Markdown; the page in HTML is made of it, with a chart below each table of scores.
+"""
 
 from __future__ import annotations
 
+import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
+from markdown_it import MarkdownIt
+
+from wordforest.evaluation.report import markdown_table
 from wordforest.reproduce.chart import Dot, dots
-from wordforest.reproduce.document import Block, Code, Heading, Items, Paragraph, Pictures, Table
-from wordforest.reproduce.judging import HALVES
 from wordforest.reproduce.plan import Experiment
 from wordforest.reproduce.results import COLUMNS, Against, Column, Number, Row
+from wordforest.reproduce.scoring import HALVES
 
 _CLEAR = 0.05  # p below which a difference is called one
 _MISSING = "–"
 _SHORT = {"development": "dev", "test": "test"}
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
+h1, h2, h3 { line-height: 1.2; margin-top: 2em; } h1 { margin-top: 0; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
+table { display: block; overflow-x: auto; }
+.charts { display: flex; flex-wrap: wrap; gap: 1rem 2rem; margin-top: 1.5rem; }
+th, td { padding: .25em .6em; border-bottom: 1px solid #ddd; white-space: nowrap; text-align: left; }
+thead th { border-bottom: 2px solid #888; }
+pre { background: #f5f5f5; padding: .8em; overflow-x: auto; font-size: 13px; }
+svg { max-width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: #1b1b1b; }
+"""
+
+
+@dataclass(frozen=True)
+class Charts:
+    """SVG drawings side by side, shown in HTML alone; Markdown has the same numbers in a table."""
+
+    svgs: tuple[str, ...]
+
+
+Block = str | Charts  # a string is Markdown
 
 
 @dataclass(frozen=True)
@@ -30,29 +58,56 @@ class Facts:
     skipped: tuple[str, ...]
 
 
+def to_markdown(blocks: Sequence[Block]) -> str:
+    """Return the report as Markdown."""
+    return "\n\n".join(block for block in blocks if isinstance(block, str)) + "\n"
+
+
+def to_html(title: str, blocks: Sequence[Block]) -> str:
+    """Return the report as one HTML page that needs nothing else; all text is escaped."""
+    render = MarkdownIt("commonmark", {"html": False, "xhtmlOut": True}).enable("table").render
+    parts = [
+        render(block) if isinstance(block, str) else f'<div class="charts">{"".join(block.svgs)}</div>'
+        for block in blocks
+    ]
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{''.join(parts)}</body>\n</html>\n"
+    )
+
+
 def build(experiment: Experiment, rows: Sequence[Row], against: Sequence[Against], facts: Facts) -> list[Block]:
     """Return the report."""
     columns = [column for column in COLUMNS if any(row.number(column) for row in rows)]
-    blocks: list[Block] = [Heading(experiment.title, 1)]
-    if experiment.about:
-        blocks.append(Paragraph(experiment.about))
-    blocks += _head(facts, rows)
-    for size in sorted({row.cell.size for row in rows}):
-        of_size = [row for row in rows if row.cell.size == size]
-        blocks.append(Heading(f"M = {size}" if size else "Published vectors"))
-        blocks += _scores(of_size, columns, experiment)
+    blocks: list[Block] = [f"# {experiment.title}", *([experiment.about] if experiment.about else [])]
+    blocks.append(_head(facts, rows))
+    for size in sorted({row.trial.size for row in rows}):
+        blocks.append(f"## M = {size}" if size else "## Published vectors")
+        blocks += _scores([row for row in rows if row.trial.size == size], columns, experiment)
     blocks += _compared(against)
+    scored = [row for row in rows if row.scored]
     if experiment.halves:
-        blocks += _halves(rows, columns)
-    blocks += [Heading("Time, memory, sparsity"), _costs(rows), Heading("Items scored"), _coverage(rows, columns)]
-    blocks += _by_set(rows)
+        blocks += _halves(scored, columns)
+    blocks += ["## Time, memory, sparsity", _costs(scored), "## Items scored", _coverage(scored, columns)]
+    blocks += _by_set(scored)
     if experiment.notes:
-        blocks += [Heading("Notes"), Items(experiment.notes)]
-    blocks += [Heading("Commands"), Code(tuple(_commands(rows)))]
-    return blocks
+        blocks += ["## Notes", _items(experiment.notes)]
+    typed = dict.fromkeys(f"wordforest {job.command}" for row in rows for job in row.jobs)
+    return [*blocks, "## Commands", "\n".join(["```text", *typed, "```"])]
 
 
-def _head(facts: Facts, rows: Sequence[Row]) -> list[Block]:
+def _items(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    lines = markdown_table(escaped[0], escaped[1:])
+    return "\n".join([*lines, *(["", caption] if caption else [])])
+
+
+def _head(facts: Facts, rows: Sequence[Row]) -> str:
     lines = [
         f"corpus: {facts.corpus}",
         f"{facts.date}, wordforest {facts.version}, {facts.machine}",
@@ -64,38 +119,35 @@ def _head(facts: Facts, rows: Sequence[Row]) -> list[Block]:
         lines.insert(0, "**quick profile**: a small corpus and few passes, to see that everything runs")
     if facts.skipped:
         lines.append(f"left out: {', '.join(facts.skipped)}")
-    if failed := [row for row in rows if row.failure]:
-        lines += [f"**failed**: {row.cell.model.name}, M = {row.cell.size}: {row.failure}" for row in failed]
-    return [Items(tuple(lines))]
+    failed = [row for row in rows if row.failure]
+    lines += [f"**failed**: {row.trial.model.name}, M = {row.trial.size}: {row.failure}" for row in failed]
+    return _items(lines)
 
 
 def _scores(rows: Sequence[Row], columns: Sequence[Column], experiment: Experiment) -> list[Block]:
-    header = ("model", *(column.title for column in columns))
     best = {column.key: _best(rows, column) for column in columns}
-    paper = {row.cell.model.name: _paper(experiment, row) for row in rows}
-    table = Table(
-        header,
-        tuple(
-            (row.cell.model.name, *(_cell(row.number(c), c, best[c.key], paper[row.cell.model.name]) for c in columns))
-            for row in rows
-        ),
-    )
+    paper = {row.trial.model.name: _paper(experiment, row) for row in rows}
+    cells = [
+        (row.trial.model.name, *(_cell(row.number(c), c, best[c.key], paper[row.trial.model.name]) for c in columns))
+        for row in rows
+    ]
     charts = tuple(svg for column in columns if (svg := _chart(rows, column, paper)))
-    return [table, Pictures(charts, "Dots: our values with their 95 % intervals; diamonds: the paper's.")]
+    note = "Dots in the page: our values with their 95 % intervals; diamonds: the paper's."
+    return [_table(("model", *(column.title for column in columns)), cells, note), Charts(charts)]
 
 
 def _chart(rows: Sequence[Row], column: Column, paper: dict[str, dict[str, float]]) -> str:
     shown = []
     for row in rows:
         if number := row.number(column):
-            name = row.cell.model.name
+            name = row.trial.model.name
             shown.append(Dot(name, number.value, number.low, number.high, paper[name].get(column.key, math.nan)))
     return dots(column.title, shown, column.digits)
 
 
 def _paper(experiment: Experiment, row: Row) -> dict[str, float]:
-    by_model = experiment.paper.get(str(row.cell.size), experiment.paper.get("any", {}))
-    return by_model.get(row.cell.model.name, {})
+    by_model = experiment.paper.get(str(row.trial.size), experiment.paper.get("any", {}))
+    return by_model.get(row.trial.model.name, {})
 
 
 def _best(rows: Sequence[Row], column: Column) -> float:
@@ -118,21 +170,18 @@ def _compared(against: Sequence[Against]) -> list[Block]:
     if not against:
         return []
     reference = against[0].first
-    rows = [
+    cells = [
         (f"{found.second}, M = {found.size}", *(_difference(found, column) for column in COLUMNS)) for found in against
     ]
-    behind = [line for found in against if (line := _not_ahead(found))]
     blocks: list[Block] = [
-        Heading(f"{reference} against the others"),
-        Paragraph(
-            f"Differences on the items that both could be scored on, {reference} minus the other, first seeds, with "
-            "95 % intervals from the same resamples for both; p: exact McNemar test for accuracies, paired bootstrap "
-            "for correlations."
-        ),
-        Table(("against", *(column.title for column in COLUMNS)), tuple(rows)),
+        f"## {reference} against the others",
+        f"Differences on the items that both could be scored on, {reference} minus the other, first seeds, with 95 % "
+        "intervals from the same resamples for both; p: exact McNemar test for accuracies, paired bootstrap for "
+        "correlations.",
+        _table(("against", *(column.title for column in COLUMNS)), cells),
     ]
-    if behind:
-        blocks += [Paragraph(f"Where {reference} is not clearly ahead (p < {_CLEAR}):"), Items(tuple(behind))]
+    if behind := [line for found in against if (line := _not_ahead(found))]:
+        blocks += [f"Where {reference} is not clearly ahead (p < {_CLEAR}):", _items(behind)]
     return blocks
 
 
@@ -145,7 +194,7 @@ def _difference(found: Against, column: Column) -> str:
 
 
 def _not_ahead(found: Against) -> str:
-    """Return in which tasks the reference is behind another model, and in which nothing can be told."""
+    """Return in which tasks the reference is behind another model, and in which there is no clear difference."""
     behind = [c.title for c, at in found.comparisons if at.difference < 0 and at.p < _CLEAR]
     open_ = [c.title for c, at in found.comparisons if at.p >= _CLEAR]
     parts = [f"behind in {', '.join(behind)}"] if behind else []
@@ -154,77 +203,56 @@ def _not_ahead(found: Against) -> str:
 
 
 def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[Block]:
-    header = ("model", *(f"{column.title}, {_SHORT[half]}" for column in columns for half in HALVES))
-    cells = [
-        (_label(row), *(_short(row.number(column, half), column) for column in columns for half in HALVES))
-        for row in rows
-        if row.judged
-    ]
+    parts = [(column, half) for column in columns for half in HALVES]
+    header = ("model", *(f"{column.title}, {_SHORT[half]}" for column, half in parts))
+    cells = [(_label(row), *(_short(row.number(column, half), column) for column, half in parts)) for row in rows]
     about = (
         "Every set is split in two by a hash of its items. Choose settings by the development half and report the test "
         "half; the tables above are over all items, as in the paper."
     )
-    return [Heading("Development and test halves"), Paragraph(about), Table(header, tuple(cells))]
+    return ["## Development and test halves", about, _table(header, cells)]
 
 
-def _costs(rows: Sequence[Row]) -> Table:
+def _costs(rows: Sequence[Row]) -> str:
     header = ("model", "words", "non-zero", "seconds", "of them counting", "peak memory")
-    return Table(header, tuple(_cost(row) for row in rows if row.judged), "Times are wall-clock, the whole command.")
+    cells = []
+    for row in rows:
+        density = fmean(one.density for one in row.scored)
+        spent = [_MISSING] * 3
+        if row.jobs:
+            counting = fmean(job.counting for job in row.jobs)
+            seconds = fmean(job.seconds + job.counting for job in row.jobs)
+            spent = [f"{seconds:.1f}", f"{counting:.1f}", f"{max(job.peak for job in row.jobs) / 1e9:.2f} GB"]
+        cells.append((_label(row), f"{row.scored[0].n_words:,}", f"{density:.1%}", *spent))
+    return _table(header, cells, "Times are wall-clock, the whole command.")
 
 
-def _cost(row: Row) -> tuple[str, ...]:
-    density = f"{_mean([one.density for one in row.judged]):.1%}"
-    size = f"{row.judged[0].n_words:,}"
-    if not row.done:
-        return (_label(row), size, density, _MISSING, _MISSING, _MISSING)
-    seconds = _mean([done.seconds + done.counting for done in row.done])
-    counting = _mean([done.counting for done in row.done])
-    peak = max(done.peak for done in row.done)
-    return (_label(row), size, density, f"{seconds:.1f}", f"{counting:.1f}", f"{peak / 1e9:.2f} GB")
-
-
-def _coverage(rows: Sequence[Row], columns: Sequence[Column]) -> Table:
-    cells = [(_label(row), *(_scored(row.number(column)) for column in columns)) for row in rows if row.judged]
-    return Table(("model", *(column.title for column in columns)), tuple(cells), "scored / all")
+def _coverage(rows: Sequence[Row], columns: Sequence[Column]) -> str:
+    cells = []
+    for row in rows:
+        numbers = [row.number(column) for column in columns]
+        cells.append((_label(row), *(f"{n.n_scored:,}/{n.n_total:,}" if n else _MISSING for n in numbers)))
+    return _table(("model", *(column.title for column in columns)), cells, "scored / all")
 
 
 def _by_set(rows: Sequence[Row]) -> list[Block]:
-    """A table of every set of similarity pairs and every section of analogies, first seeds."""
-    shown = [row for row in rows if row.judged]
-    if not shown:
-        return []
+    """Return a table of every set of similarity pairs and every section of analogies, first seeds."""
     blocks: list[Block] = []
-    for task, title, digits in (
-        ("similarity", "Every similarity set", 3),
-        ("analogy", "Every section of analogies", 1),
-    ):
-        found = [[score for score in row.scores["all"][0] if score.task == task] for row in shown]
-        names = [score.set for score in found[0]]
-        if names:
-            cells = tuple(
-                (name, *(f"{scores[i].value:.{digits}f}".replace("nan", _MISSING) for scores in found))
-                for i, name in enumerate(names)
-            )
-            blocks += [Heading(title), Table(("set", *(_label(row) for row in shown)), cells)]
+    kinds = (("similarity", "Every similarity set", 3), ("analogy", "Every section of analogies", 1))
+    for task, title, digits in kinds if rows else ():
+        found = [[score for score in row.scores["all"][0] if score.task == task] for row in rows]
+        cells = [
+            (of_set[0].set, *(f"{score.value:.{digits}f}".replace("nan", _MISSING) for score in of_set))
+            for of_set in zip(*found, strict=True)
+        ]
+        if cells:
+            blocks += [f"## {title}", _table(("set", *(_label(row) for row in rows)), cells)]
     return blocks
 
 
-def _commands(rows: Sequence[Row]) -> list[str]:
-    typed = [f"wordforest {done.command}" for row in rows for done in row.done]
-    return list(dict.fromkeys(typed))
-
-
 def _label(row: Row) -> str:
-    return f"{row.cell.model.name}, M = {row.size}"
+    return f"{row.trial.model.name}, M = {row.size}"
 
 
 def _short(number: Number | None, column: Column) -> str:
     return f"{number.value:.{column.digits}f}" if number else _MISSING
-
-
-def _scored(number: Number | None) -> str:
-    return f"{number.n_scored:,}/{number.n_total:,}" if number else _MISSING
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

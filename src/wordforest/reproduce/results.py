@@ -1,4 +1,4 @@
-"""From what was judged to the numbers of a table: means over seeds, intervals, and comparisons with one model."""
+"""From scores to the numbers of a table: means over seeds, intervals, and comparisons with one model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from wordforest.evaluation import Comparison, Outcome, Score, compare, scores_of
-from wordforest.reproduce.jobs import Done
-from wordforest.reproduce.judging import Judged
-from wordforest.reproduce.plan import Cell
+from wordforest.reproduce.commands import JobResult
+from wordforest.reproduce.plan import Trial
+from wordforest.reproduce.scoring import Scored
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Column:
     digits: int
 
     def matches(self, score: Score | Comparison) -> bool:
-        """Tell whether a score belongs into this column."""
+        """Return whether a score belongs into this column."""
         return score.task == self.task and (not self.set or score.set == self.set)
 
 
@@ -54,32 +54,32 @@ class Number:
 class Row:
     """One model at one size: what it took, what it scored by part of the items, or why it failed."""
 
-    cell: Cell
-    done: tuple[Done, ...] = ()
-    judged: tuple[Judged, ...] = ()
+    trial: Trial
+    jobs: tuple[JobResult, ...] = ()
+    scored: tuple[Scored, ...] = ()
     scores: dict[str, list[list[Score]]] = field(default_factory=dict)  # by part, a list for each seed
     failure: str = ""
 
     @property
     def size(self) -> int:
         """M, as found in the vectors."""
-        return self.judged[0].n_dimensions if self.judged else self.cell.size
+        return self.scored[0].n_dimensions if self.scored else self.trial.size
 
     def number(self, column: Column, part: str = "all") -> Number | None:
         """Return the number of a column, or None where there is none."""
         found = [score for scores in self.scores.get(part, []) for score in scores if column.matches(score)]
         return _over_seeds(found)
 
-    def outcomes(self, part: str = "all") -> list[Outcome]:
-        """Return the outcomes of the first seed."""
-        return self.judged[0].outcomes[part]
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcomes of the first seed on all items."""
+        return self.scored[0].outcomes["all"]
 
 
-def make_row(cell: Cell, done: Sequence[Done], judged: Sequence[Judged]) -> Row:
-    """Return the row of a cell, scored."""
-    parts = judged[0].outcomes
-    scores = {part: [scores_of(one.outcomes[part]) for one in judged] for part in parts}
-    return Row(cell, tuple(done), tuple(judged), scores)
+def make_row(trial: Trial, jobs: Sequence[JobResult], scored: Sequence[Scored]) -> Row:
+    """Return the row of a trial, with its scores."""
+    scores = {part: [scores_of(one.outcomes[part]) for one in scored] for part in scored[0].outcomes}
+    return Row(trial, tuple(jobs), tuple(scored), scores)
 
 
 @dataclass(frozen=True)
@@ -94,47 +94,42 @@ class Against:
 
 def against_reference(rows: Sequence[Row], reference: str, known: Sequence[Against] = ()) -> list[Against]:
     """Return the comparisons of the reference with all other models of its size; ``known`` ones are not redone."""
-    ours = {row.cell.size: row for row in rows if row.cell.model.name == reference and row.judged}
+    ours = {row.trial.size: row for row in rows if row.trial.model.name == reference and row.scored}
     done = {(found.size, found.second): found for found in known}
     found = []
     for row in rows:
-        size, name = row.cell.size, row.cell.model.name
-        if name == reference or not row.judged or size not in ours:
+        size, name = row.trial.size, row.trial.model.name
+        if name == reference or not row.scored or size not in ours:
             continue
         found.append(done.get((size, name)) or _against(ours[size], row))
     return found
 
 
 def _against(ours: Row, other: Row) -> Against:
-    compared = compare(ours.outcomes(), other.outcomes())
+    compared = compare(ours.outcomes, other.outcomes)
     chosen = [(column, c) for column in COLUMNS for c in compared if column.matches(c)]
-    return Against(other.cell.size, ours.cell.model.name, other.cell.model.name, tuple(chosen))
+    return Against(other.trial.size, ours.trial.model.name, other.trial.model.name, tuple(chosen))
 
 
 def as_object(row: Row) -> dict[str, Any]:
-    """Return a row for results.json; nan becomes null."""
-    model = row.cell.model
+    """Return a row for results.json; NaN becomes null."""
     facts = {
-        "model": model.name,
-        "method": model.method,
+        **{name: value for name, value in asdict(row.trial.model).items() if name not in ("name", "sizes", "path")},
+        "model": row.trial.model.name,
         "size": row.size,
-        "seeds": list(model.seeds),
-        "options": model.options,
-        "count": model.count,
-        "scale": model.scale,
         "failure": row.failure,
     }
-    if not row.judged:
+    if not row.scored:
         return facts
     return {
         **facts,
-        "words": row.judged[0].n_words,
-        "nonzeros": [one.density for one in row.judged],
-        "seconds": [done.seconds for done in row.done],
-        "counting_seconds": [done.counting for done in row.done],
-        "peak_bytes": [done.peak for done in row.done],
-        "commands": [done.command for done in row.done],
-        "folders": [str(done.folder) for done in row.done],
+        "words": row.scored[0].n_words,
+        "nonzeros": [one.density for one in row.scored],
+        "seconds": [job.seconds for job in row.jobs],
+        "counting_seconds": [job.counting for job in row.jobs],
+        "peak_bytes": [job.peak for job in row.jobs],
+        "commands": [job.command for job in row.jobs],
+        "folders": [str(job.folder) for job in row.jobs],
         "scores": {
             part: [[_plain(asdict(score)) for score in scores] for scores in by_seed]
             for part, by_seed in row.scores.items()

@@ -13,8 +13,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +24,14 @@ from wordforest.reproduce.plan import BRANCHING, FOREST, FROM_COUNTS, Job, Optio
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.runtime.signals import ENDS_WITH_STDIN
 
-TEXT_OPTIONS = (
-    "min_count",
-    "max_vocab",
-    "tokenizer",
-    "no_lowercase",
-    "keep_numbers",
-    "errors",
-)  # not of counting pairs
+_READING = ("min_count", "max_vocab", "tokenizer", "no_lowercase", "keep_numbers", "errors")  # not of counting pairs
 _PATIENCE = 10.0  # seconds that a job has to end
 NOTE = "job.json"  # beside the result: what made it, and what it took
 
 
 @dataclass(frozen=True)
-class Done:
-    """What a job left: its folder, the command, seconds, peak memory in bytes, and whether it was there already."""
+class JobResult:
+    """What a job left: its folder, the command, seconds and peak memory in bytes."""
 
     folder: Path
     command: str
@@ -51,77 +44,60 @@ class FailedJobError(InputError):
     """A command of the experiment that ended with an error."""
 
 
-class Workshop:
+class JobRunner:
     """The folder of an experiment: ``counts/`` shared by jobs, ``runs/`` one folder a job."""
 
     def __init__(self, folder: Path, corpus: list[str], workers: int | None, report: Reporter) -> None:
-        self.folder, self.corpus, self.workers, self.report = folder, corpus, workers, report
+        self.folder, self.corpus, self.report = folder, corpus, report
+        self._workers = {} if workers is None else {"workers": workers}
         self._fingerprint = _fingerprint(corpus)
 
-    def run(self, job: Job) -> Done:
+    def run(self, job: Job) -> JobResult:
         """Return the result of a job, made now if it is not there or was made with other settings or another text."""
+        folder = self.folder / "runs" / job.name
         if job.method not in FROM_COUNTS:
-            count = {name: value for name, value in job.count.items() if name in TEXT_OPTIONS}
-            if "window" in job.count and job.method != "rnn":
-                count["window"] = job.count["window"]
-            return self._made(self.folder / "runs" / job.name, self._command(job, self.corpus, count))
-        counts = self._counts(job.count)
-        done = self._made(self.folder / "runs" / job.name, self._command(job, [str(counts.folder)], {}))
-        return Done(done.folder, done.command, done.seconds, max(done.peak, counts.peak), counts.seconds)
+            windowed = ("window",) if job.method != "rnn" else ()
+            reading = {name: value for name, value in job.count.items() if name in (*_READING, *windowed)}
+            return self._made(folder, self._command(job, self.corpus, reading))
+        name = hashlib.sha256(json.dumps(job.count, sort_keys=True).encode()).hexdigest()[:8]
+        counting = ["count", *self.corpus, *_flags({**job.count, **self._workers})]
+        counts = self._made(self.folder / "counts" / name, counting)
+        made = self._made(folder, self._command(job, [str(counts.folder)], {}))
+        return replace(made, peak=max(made.peak, counts.peak), counting=counts.seconds)
 
-    def shown(self, text: Sequence[str] | str) -> str:
+    def shown(self, text: str) -> str:
         """Return a command with CORPUS and OUT in place of paths of this machine."""
-        shown = text if isinstance(text, str) else " ".join(text)
         for name in self.corpus:
-            shown = shown.replace(name, "CORPUS")
-        return shown.replace(str(self.folder), "OUT")
+            text = text.replace(name, "CORPUS")
+        return text.replace(str(self.folder), "OUT")
 
-    def _counts(self, options: Options) -> Done:
-        name = hashlib.sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()[:8]
-        command = ["count", *self.corpus, *_flags(options), *self._workers()]
-        return self._made(self.folder / "counts" / name, command)
-
-    def _command(self, job: Job, corpus: list[str], count: Options) -> list[str]:
-        seed = ["--seed", str(job.seed)]
+    def _command(self, job: Job, corpus: list[str], reading: Options) -> list[str]:
+        size: Options = {"dimensions": job.size}
         if job.method == FOREST:
-            nodes = tree_size(str(job.options.get("branching", BRANCHING)))
-            trees = [] if "trees" in job.options else ["--trees", str(job.size // nodes)]
-            return ["train", *corpus, *trees, *_flags(job.options), *_flags(count), *seed, *self._workers()]
-        dimensions = ["--dimensions", str(job.size)]
-        return [
-            "baseline",
-            job.method,
-            *corpus,
-            *dimensions,
-            *_flags(job.options),
-            *_flags(count),
-            *seed,
-            *self._workers(),
-        ]
+            size = {"trees": job.size // tree_size(str(job.options.get("branching", BRANCHING)))}
+        start = ["train"] if job.method == FOREST else ["baseline", job.method]
+        return [*start, *corpus, *_flags({**size, **job.options, **reading, "seed": job.seed, **self._workers})]
 
-    def _workers(self) -> list[str]:
-        return [] if self.workers is None else ["--workers", str(self.workers)]
-
-    def _made(self, folder: Path, command: list[str]) -> Done:
+    def _made(self, folder: Path, command: list[str]) -> JobResult:
         made_by = {"command": command, "corpus": self._fingerprint}
         if folder.is_dir():
             store.remove_leftovers(folder)
-        if (note := _note(folder)) and note["made_by"] == made_by:
-            return Done(folder, note["typed"], note["seconds"], note["peak"])
+        note = store.read_json(folder / NOTE) if (folder / NOTE).is_file() else {}
+        if note.get("made_by") == made_by:
+            return JobResult(folder, note["typed"], note["seconds"], note["peak"])
         folder.parent.mkdir(parents=True, exist_ok=True)
-        typed = [*command, "--out", str(folder)]
-        self.report.say("wordforest " + self.shown(typed))
+        arguments = [*command, "--out", str(folder)]
+        typed = self.shown(" ".join(arguments))
+        self.report.say("wordforest " + typed)
         if folder.is_dir():
             with store.locked(folder, patience=_PATIENCE):
                 pass  # a job whose parent was killed has ended, too
-        begun = not (folder / NOTE).exists() and command[0] == "train" and store.has_checkpoint(folder)
+        begun = not note and command[0] == "train" and store.has_checkpoint(folder)
         (folder / NOTE).unlink(missing_ok=True)
-        seconds, peak = run_command([*typed, "--resume" if begun else "--force"], self.report)
-        store.write_json(
-            folder / NOTE,
-            {"made_by": made_by, "typed": self.shown(typed), "seconds": seconds, "peak": peak, "when": _today()},
-        )
-        return Done(folder, self.shown(typed), seconds, peak)
+        seconds, peak = run_command([*arguments, "--resume" if begun else "--force"], self.report)
+        facts = {"made_by": made_by, "typed": typed, "seconds": seconds, "peak": peak}
+        store.write_json(folder / NOTE, {**facts, "when": time.strftime("%Y-%m-%d")})
+        return JobResult(folder, typed, seconds, peak)
 
 
 def run_command(arguments: list[str], report: Callable[[Event], None]) -> tuple[float, int]:
@@ -159,9 +135,8 @@ def run_command(arguments: list[str], report: Callable[[Event], None]) -> tuple[
     if process.returncode in (130, 143):
         raise KeyboardInterrupt
     if process.returncode:
-        raise FailedJobError(
-            f"wordforest {' '.join(arguments)} failed: {last.removeprefix('error: ') or process.returncode}"
-        )
+        reason = last.removeprefix("error: ") or process.returncode
+        raise FailedJobError(f"wordforest {' '.join(arguments)} failed: {reason}")
     unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
     return time.monotonic() - started, usage.ru_maxrss * unit
 
@@ -187,10 +162,6 @@ def _flags(options: Options) -> list[str]:
     return flags
 
 
-def _note(folder: Path) -> dict[str, Any] | None:
-    return store.read_json(folder / NOTE) if (folder / NOTE).is_file() else None
-
-
 def _fingerprint(corpus: list[str]) -> list[list[Any]]:
     """Return name, size and time of change of every local file: a text that was edited makes its jobs run again."""
     found = []
@@ -199,7 +170,3 @@ def _fingerprint(corpus: list[str]) -> list[list[Any]]:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         found += [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files if file.is_file()]
     return found
-
-
-def _today() -> str:
-    return time.strftime("%Y-%m-%d")

@@ -1,0 +1,72 @@
+"""What an experiment file means, and what is wrong with a bad one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wordforest.errors import InputError
+from wordforest.reproduce.plan import read_experiment, trials_of
+
+EXPERIMENTS = sorted((Path(__file__).resolve().parents[2] / "experiments").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_experiment_of_the_repository_reads(path, quick):
+    experiment = read_experiment(path, quick=quick)
+    assert trials_of(experiment)
+    named = {name for by_model in experiment.paper.values() for name in by_model}
+    assert named <= {model.name for model in read_experiment(path).models}
+
+
+def test_cells_come_by_size_and_a_job_for_each_seed(experiment):
+    trials = trials_of(read_experiment(experiment))
+    assert [(trial.model.name, trial.size, len(trial.jobs)) for trial in trials] == [
+        ("PCA", 13, 2),
+        ("PCA, flat", 13, 2),
+        ("FOREST", 13, 1),
+    ]
+
+
+def test_scale_shares_the_job_and_options_do_not(experiment):
+    pca, flat, forest = trials_of(read_experiment(experiment))
+    assert pca.jobs == flat.jobs
+    assert forest.jobs[0].name != trials_of(read_experiment(experiment, quick=True))[2].jobs[0].name
+
+
+def test_models_can_be_left_out_by_name_and_size(experiment):
+    read = read_experiment(experiment)
+    assert [trial.model.name for trial in trials_of(read, ["PCA", "FOREST@13"])] == ["PCA, flat"]
+    with pytest.raises(InputError, match="--skip PCA@52: no such model"):
+        trials_of(read, ["PCA@52"])
+
+
+def test_quick_changes_corpus_seeds_and_options(experiment):
+    quick = read_experiment(experiment, quick=True)
+    assert quick.corpus == ("demo",)
+    assert quick.models[0].seeds == (0,)
+    assert quick.models[2].options == {"lam": 0.05, "epochs": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[model]]\nmethod = 'pca'\ncolour = 1", "number 1: unknown key 'colour'"),
+        ("[[model]]\nmethod = 'forest'\nsizes = [50]", "no multiple of 13"),
+        ("[[model]]\nmethod = 'file'", "path belong together"),
+        ("tasks = ['parsing']\n[[model]]\nmethod = 'pca'", "no task is called 'parsing'"),
+        ("reference = 'X'\n[[model]]\nmethod = 'pca'", "none of the models"),
+        ("[[model]]\nmethod = 'pca'\noptions = { power = [1] }", "options = .*expected a table of values"),
+        ("[[model]]\nmethod = 'pca'\nsizes = [true]", "expected a list of whole numbers"),
+        ("[[model]]\nmethod = 'pca'\n[paper.52]\npca = { similarity = 'good' }", "numbers by size, model and column"),
+        ("title = 3\n[[model]]\nmethod = 'pca'", "title = 3: expected text"),
+    ],
+)
+def test_a_bad_file_names_itself_and_what_is_wrong(tmp_path, text, message):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_experiment(path)
+    assert str(path) in str(caught.value)
