@@ -35,6 +35,9 @@ svg { max-width: 100%; height: auto; } svg text { font: 12px system-ui, sans-ser
 """
 
 
+_CAPTION = "<p>Dots: our values with their 95 % intervals; diamonds: the paper's.</p>"
+
+
 @dataclass(frozen=True)
 class Charts:
     """SVG drawings side by side, shown in HTML alone; Markdown has the same numbers in a table."""
@@ -67,7 +70,7 @@ def to_html(title: str, blocks: Sequence[Block]) -> str:
     """Return the report as one HTML page that needs nothing else; all text is escaped."""
     render = MarkdownIt("commonmark", {"html": False, "xhtmlOut": True}).enable("table").render
     parts = [
-        render(block) if isinstance(block, str) else f'<div class="charts">{"".join(block.svgs)}</div>'
+        render(block) if isinstance(block, str) else f'<div class="charts">{"".join(block.svgs)}</div>{_CAPTION}'
         for block in blocks
     ]
     return (
@@ -132,8 +135,8 @@ def _scores(rows: Sequence[Row], columns: Sequence[Column], experiment: Experime
         for row in rows
     ]
     charts = tuple(svg for column in columns if (svg := _chart(rows, column, paper)))
-    note = "Dots in the page: our values with their 95 % intervals; diamonds: the paper's."
-    return [_table(("model", *(column.title for column in columns)), cells, note), Charts(charts)]
+    table = _table(("model", *(column.title for column in columns)), cells)
+    return [table, Charts(charts)] if charts else [table]
 
 
 def _chart(rows: Sequence[Row], column: Column, paper: dict[str, dict[str, float]]) -> str:
