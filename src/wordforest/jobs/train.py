@@ -152,8 +152,8 @@ def learn_in_job(job: Job, rows: Rows, plan: Plan, text: str = "") -> tuple[Fitt
         report.say(f"warning: {notice}")
     for note in fitted.notes:
         report.say(note)
-    seen = fitted.learned.history[-1].words_seen
-    report(Event("learn", seen, seen, "words"))
+    if not (end := fitted.learned.history[-1]).last:  # the last step has reported the end
+        report(Event("learn", end.words_seen, end.words_seen, "words"))
     return fitted, history
 
 
