@@ -38,6 +38,13 @@ class _InOrder(TyperGroup):
 app = typer.Typer(cls=_InOrder, add_completion=False, pretty_exceptions_enable=False)
 
 
+def group(name: str, help: str) -> typer.Typer:  # noqa: A002 Typer's
+    """Return a new group of commands under one name."""
+    made = typer.Typer(help=help, no_args_is_help=True)
+    app.add_typer(made, name=name)
+    return made
+
+
 def argument(metavar: str, help: str | None = None, **more: Any) -> Any:  # noqa: A002 Typer's
     """Return an argument that has to be given."""
     return typer.Argument(..., metavar=metavar, help=help, **more)
@@ -52,7 +59,7 @@ CORPUS = argument("CORPUS", "Text files, folders, globs or URLs, plain or compre
 VECTORS = argument("VECTORS", "A run folder, or a file of vectors.")
 
 
-def command(group: typer.Typer = app, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command(where: typer.Typer = app, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add a command whose parameters without a default are rows of the table.
 
     ``**options`` stands for all other rows that list the command among their takers: those that were typed or are in
@@ -77,7 +84,7 @@ def command(group: typer.Typer = app, name: str | None = None) -> Callable[[Call
         parts = [*(one.replace(kind=one.KEYWORD_ONLY) for one in own), *made, *(_helps() if is_long else ())]
         run.__signature__ = inspect.Signature(parts)  # type: ignore[attr-defined]
         run.__doc__ = function.__doc__
-        group.command(name or function.__name__, add_help_option=not is_long)(run)
+        where.command(name or function.__name__, add_help_option=not is_long)(run)
         return function
 
     return add
@@ -191,6 +198,13 @@ def wordforest(context: typer.Context, version: bool = option(False, "Show the v
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)
+
+
+def check_target(path: Path, force: bool, *suffixes: str) -> None:
+    """Refuse a name that is not in one of the suffixes, or a file that is there, before any work is done."""
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{path}: expected a name in {' or '.join(suffixes)}. Choose one of them.")
+    keep_existing(path, force)
 
 
 def keep_existing(path: Path, force: bool) -> None:

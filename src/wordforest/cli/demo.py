@@ -13,9 +13,8 @@ COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia",
 @command()
 def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force: bool) -> None:
     """Train on the State of the Union addresses: neighbours, scores, a heatmap, a tree, and a forest to read."""
-    from wordforest import figures, store
+    from wordforest import evaluation, figures, store
     from wordforest.cli import terminal
-    from wordforest.evaluation import evaluate
     from wordforest.evaluation.datasets import demo_corpus
     from wordforest.jobs.train import train
 
@@ -29,7 +28,8 @@ def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force
     for word in WORDS:
         if word in run.vectors:
             terminal.show_neighbors(word, run.vectors.most_similar(word, k=6))
-    terminal.show_scores("Scores (a corpus of 2 million tokens is small for these sets)", evaluate(run.vectors))
+    scores = evaluation.tabulate([(str(out), evaluation.evaluate(run.vectors))])
+    terminal.show_grid("Scores (a corpus of 2 million tokens is small for these sets)", scores)
     terminal.show_forest(str(to_read), readable.vectors, 6)
     terminal.deliver(
         f"pictures: {out / 'heatmap.png'}, {out / 'tree.png'}\n"

@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
 from wordforest.cli.command import (
     VECTORS,
-    app,
     argument,
+    check_target,
     command,
-    keep_existing,
+    group,
     note,
     option,
     read_vectors,
@@ -27,8 +25,7 @@ from wordforest.errors import InputError
 if TYPE_CHECKING:
     from wordforest.figures import Style as FigureStyle
 
-draw_app = typer.Typer(help="Pictures for screen and print: heatmap, tree, map or curve.", no_args_is_help=True)
-app.add_typer(draw_app, name="draw")
+draw_app = group("draw", "Pictures for screen and print: heatmap, tree, map or curve.")
 
 Colors = Literal["paper", "colorblind"]
 Style = Literal["screen", "print"]
@@ -62,7 +59,7 @@ def heatmap(
     """Draw words by dimensions, each block from its most negative dimension to its most positive."""
     from wordforest import figures
 
-    _check_out(out, force)
+    check_target(out, force, ".png", ".svg", ".pdf")
     chosen = _style(colors, style, size)
     loaded = read_vectors(vectors)
     blocks = _present({vectors: loaded}, _groups(words))
@@ -87,7 +84,7 @@ def tree(
     """Draw one or all trees of some words, each node coloured by its coefficient."""
     from wordforest import figures, reading
 
-    _check_out(out, force)
+    check_target(out, force, ".png", ".svg", ".pdf")
     chosen = _style(colors, style, size)
     if which != "all" and not which.isdecimal():
         raise InputError(f"--tree {which}: expected a number from 0, or all.")
@@ -120,7 +117,7 @@ def word_map(
     from wordforest import figures
     from wordforest.runtime.progress import Event
 
-    _check_out(out, force)
+    check_target(out, force, ".png", ".svg", ".pdf")
     chosen = _style("paper", style, size)
     models = {title: read_vectors(name) for title, name in _titles(vectors, titles).items()}
     groups = _groups(words)
@@ -152,17 +149,10 @@ def curve(
     """Draw the objective and the share of non-zeros against seconds."""
     from wordforest import figures, store
 
-    _check_out(out, force)
+    check_target(out, force, ".png", ".svg", ".pdf")
     chosen = _style("paper", style, size)
     histories = {title: store.load_run(Path(name)).history for title, name in _titles(runs, titles).items()}
     _write(out, figures.curve(histories, style=chosen), dpi)
-
-
-def _check_out(out: Path, force: bool) -> None:
-    """Complain before any work is done."""
-    if out.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(f"{out}: expected a name in .png, .svg or .pdf. Choose one of them.")
-    keep_existing(out, force)
 
 
 def _style(colors: str, style: str, size: str | None) -> FigureStyle:

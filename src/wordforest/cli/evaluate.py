@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from json import dumps
 from pathlib import Path
 from typing import Any, Literal
 
-import typer
-
-from wordforest.cli.command import app, argument, command, keep_existing, option, read_vectors, reporter
+from wordforest.cli.command import argument, command, group, keep_existing, option, read_vectors, reporter
 from wordforest.errors import InputError
 
 DATA = option(None, "Folder of the data. Default: WORDFOREST_DATA, else the cache.", "--data")
@@ -56,26 +53,13 @@ def evaluate(
     found = evaluation.find_data(data, datasets.cache_folder()) if only is None or only else None
     loaded = [(name, read_vectors(name)) for name in vectors]
     loaded = [(name, model if scale == 1 else model.scaled(scale)) for name, model in loaded]
-    judged = []
-    for name, model in loaded:
-        outcomes = []
-        if found:
-            outcomes = evaluation.judge(
-                model,
-                found,
-                tasks=only,
-                half=half,
-                restrict=restrict,
-                method=evaluation.METHODS[method],
-            )
-        judged.append((name, outcomes))
+    chosen: dict[str, Any] = {"tasks": only, "half": half, "restrict": restrict, "method": evaluation.METHODS[method]}
+    judged = [(name, evaluation.judge(model, found, **chosen) if found else []) for name, model in loaded]
     form = "json" if json else form
     meanings = _meanings(loaded, held, sheet, seed) if held is not None else {}
     terminal.show_judged(judged, _scores(loaded, meanings, seed), form=form, out=out, compared=compare, seed=seed)
     if form == "json" and out is None:
-        for name, found in meanings.items():
-            for node in found.as_objects():
-                sys.stdout.write(dumps({"model": name, **node}, ensure_ascii=False) + "\n")
+        terminal.deliver_json({"model": name, **node} for name, one in meanings.items() for node in one.as_objects())
 
 
 def _meanings(models: list[tuple[str, Any]], held: str, sheet: Path | None, seed: int) -> dict[str, Any]:
@@ -111,8 +95,7 @@ def _key_of(sheet: Path) -> Path:
     return sheet.with_name(f"{sheet.stem}.key{sheet.suffix}")
 
 
-data_app = typer.Typer(help="The sets that vectors are scored with: list, fetch or check them.", no_args_is_help=True)
-app.add_typer(data_app, name="data")
+data_app = group("data", "The sets that vectors are scored with: list, fetch or check them.")
 
 
 @command(data_app, "list")

@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from wordforest.cli.command import argument, command, keep_existing, note, option
-from wordforest.errors import InputError, MissingExtraError
+from wordforest.cli.command import argument, check_target, command, note, option
+from wordforest.errors import MissingExtraError
 
 
 @command()
@@ -25,8 +25,12 @@ def explore(
 ) -> None:
     """Walk through the forest on a local web page, or write it as one file with --export."""
     if export is not None:
-        _check_target(export, force)
-        _write(export, _models(vectors), top_words)
+        check_target(export, force, ".html", ".htm")
+        from wordforest.explorer.export import page_text
+        from wordforest.store import write_text
+
+        write_text(export, page_text(_models(vectors), top_words=top_words))
+        sys.stderr.write(f"wrote {export}: {export.stat().st_size / 1e6:.1f} MB, opens in any browser\n")
         return
     try:
         from wordforest.explorer.app import is_local, make_app
@@ -55,17 +59,3 @@ def _models(names: list[str]) -> list[Any]:
     from wordforest.explorer.model import open_models
 
     return open_models(names, note)
-
-
-def _check_target(path: Path, force: bool) -> None:
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{path}: expected a name in .html, so that browsers open it. Choose one.")
-    keep_existing(path, force)
-
-
-def _write(path: Path, models: list[Any], top_words: int) -> None:
-    from wordforest.explorer.export import page_text
-    from wordforest.store import write_text
-
-    write_text(path, page_text(models, top_words=top_words))
-    sys.stderr.write(f"wrote {path}: {path.stat().st_size / 1e6:.1f} MB, opens in any browser\n")

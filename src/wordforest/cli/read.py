@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from dataclasses import asdict
-from json import dumps
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,12 +38,14 @@ def inspect(
         if tree or form in ("mermaid", "dot"):
             raise InputError("--node lists words, so it takes neither --tree nor a graph. Leave one of them out.")
         members = reading.subtree_words(loaded, node, k=k or 20)
-        rows = dumps([asdict(member) for member in members], ensure_ascii=False) + "\n"
-        terminal.deliver(rows if form == "json" else reading.subtree_as_text(members, reading.label_nodes(loaded, 3)))
+        if form == "json":
+            terminal.deliver_json([[asdict(member) for member in members]])
+        else:
+            terminal.deliver(reading.subtree_as_text(members, reading.label_nodes(loaded, 3)))
         return
     k, tree = k or 6, None if tree is None else list(dict.fromkeys(tree))
     if form == "json":
-        terminal.deliver(dumps(reading.as_object(loaded, k=k, trees=tree), ensure_ascii=False) + "\n")
+        terminal.deliver_json([reading.as_object(loaded, k=k, trees=tree)])
     elif form == "text":
         terminal.show_forest(vectors, loaded, k, trees=tree)
     else:
