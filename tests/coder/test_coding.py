@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from wordforest.coder.objective import objective
 
 from tests.coder.shared import DEVICES, uneven_matrix
 from tests.coder.test_solvers import PENALTIES, data, solve
@@ -14,6 +13,7 @@ from wordforest.coder.certificate import lam_max
 from wordforest.coder.coding import encode
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import on_host
+from wordforest.coder.objectives import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, Penalty
 from wordforest.coder.rows.device import DenseDeviceRows, DeviceRows

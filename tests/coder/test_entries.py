@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
-from wordforest.coder.objective import objective
 
 from tests.coder.shared import low_rank_matrix as matrix
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import Learned, State
+from wordforest.coder.objectives import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 from wordforest.errors import InputError

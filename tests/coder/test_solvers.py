@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
-from wordforest.coder.objective import objective
 
 from wordforest.coder.forest import Forest
+from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.solvers import Codes, Gram, Solver, admm, fista, word_objectives
 
