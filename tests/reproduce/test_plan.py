@@ -58,7 +58,7 @@ def test_quick_changes_corpus_seeds_and_options(experiment):
         ("[[model]]\nmethod = 'file'", "path belong together"),
         ("tasks = ['parsing']\n[[model]]\nmethod = 'pca'", "no task is called 'parsing'"),
         ("reference = 'X'\n[[model]]\nmethod = 'pca'", "none of the models"),
-        ("[[model]]\nmethod = 'pca'\noptions = { power = [1] }", "options = .*expected a table of values"),
+        ("[[model]]\nmethod = 'pca'\noptions = { power = [1] }", "options = .*expected a table of text"),
         ("[[model]]\nmethod = 'pca'\nsizes = [true]", "expected a list of whole numbers"),
         ("[[model]]\nmethod = 'pca'\n[paper.52]\npca = { similarity = 'good' }", "numbers by size, model and column"),
         ("title = 3\n[[model]]\nmethod = 'pca'", "title = 3: expected text"),

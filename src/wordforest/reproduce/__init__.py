@@ -14,7 +14,6 @@ from typing import Any
 from wordforest import store
 from wordforest.errors import InputError
 from wordforest.evaluation.datasets import demo_corpus
-from wordforest.evaluation.report import RULES
 from wordforest.reproduce.commands import FailedJobError, JobRunner
 from wordforest.reproduce.plan import FILE, Experiment, Trial, read_experiment, trials_of
 from wordforest.reproduce.report import Facts, build, to_html, to_markdown
@@ -62,7 +61,7 @@ def reproduce(
             rows.append(_row(trial, runner, scorer, path.parent))
             if experiment.reference:
                 against = against_reference(rows, experiment.reference, against)
-            _write(out, experiment, rows, against, _facts(names, quick, scorer, skip))  # what is done is never lost
+            _write(out, experiment, rows, against, _facts(names, quick, skip))  # what is done is never lost
         report.say(f"wrote {out / 'REPORT.md'}, report.html, results.json")
     return rows
 
@@ -91,17 +90,16 @@ def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:
     return [str(demo_corpus()) if name == DEMO else name for name in names]
 
 
-def _facts(names: list[str], quick: bool, scorer: Scorer, skip: Sequence[str]) -> Facts:
+def _facts(names: list[str], quick: bool, skip: Sequence[str]) -> Facts:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     machine = f"{cores} cores, Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     shown = ", ".join(Path(name).name or name for name in names) or "none: published vectors"
-    rules = tuple(f"{task}: {RULES[task]}" for task in scorer.tasks)
-    return Facts(shown, machine, time.strftime("%Y-%m-%d"), version("wordforest"), rules, quick, tuple(skip))
+    return Facts(shown, machine, time.strftime("%Y-%m-%d"), version("wordforest"), quick, tuple(skip))
 
 
 def _write(out: Path, experiment: Experiment, rows: list[Row], against: list[Against], facts: Facts) -> None:
     blocks = build(experiment, rows, against, facts)
-    kept = {name: value for name, value in asdict(facts).items() if name not in ("rules", "skipped")}
+    kept = {name: value for name, value in asdict(facts).items() if name != "skipped"}
     results: dict[str, Any] = {
         "title": experiment.title,
         **kept,

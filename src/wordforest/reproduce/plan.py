@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -188,39 +188,19 @@ def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
     return replace(experiment, models=tuple(models), count=count, **found)
 
 
-def _all(kind: Any, values: Any) -> bool:
-    is_number = kind in (int, _NUMBER)  # true and false are none, though Python takes them for 1 and 0
-    return all(isinstance(value, kind) and not (is_number and isinstance(value, bool)) for value in values)
-
-
-def _is_paper(value: Any) -> bool:
-    """Return whether a value is numbers by size, model and column."""
-    if not isinstance(value, dict) or not _all(dict, value.values()):
-        return False
-    rows = [row for models in value.values() for row in models.values()]
-    return _all(dict, rows) and all(_all(_NUMBER, row.values()) for row in rows)
-
-
 _NUMBER = int | float
-# What the values of some keys must be, in words and as a check.
-_KINDS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
-    ("title about reference name method path", "text", lambda v: isinstance(v, str)),
-    ("tasks notes corpus", "a list of texts", lambda v: isinstance(v, list) and _all(str, v)),
-    (
-        "sizes seeds",
-        "a list of whole numbers",
-        lambda v: isinstance(v, list) and _all(int, v) and min(v, default=0) >= 0,
-    ),
-    (
-        "options count",
-        "a table of values",
-        lambda v: isinstance(v, dict) and _all(str | int | float | bool, v.values()),
-    ),
-    ("halves", "true or false", lambda v: isinstance(v, bool)),
-    ("scale", "a number", lambda v: _all(_NUMBER, [v])),
-    ("paper", "numbers by size, model and column", _is_paper),
-    ("model", "a list of tables", lambda v: isinstance(v, list) and _all(dict, v)),
-    ("quick", "a table", lambda v: isinstance(v, dict)),
+# What the values of some keys must be: in words, as a list or table of values or a value alone, and the type of each.
+_KINDS: tuple[tuple[str, str, type | None, Any], ...] = (
+    ("title about reference name method path", "text", None, str),
+    ("tasks notes", "a list of texts", list, str),
+    ("corpus", "the name of a file or a list of them", list, str),
+    ("sizes seeds", "a list of whole numbers", list, int),
+    ("options count", "a table of text, numbers, true or false", dict, str | int | float | bool),
+    ("halves", "true or false", None, bool),
+    ("scale", "a number", None, _NUMBER),
+    ("paper", "numbers by size, model and column", dict, dict),
+    ("model", "a list of tables", list, dict),
+    ("quick", "a table", None, dict),
 )
 
 
@@ -231,8 +211,20 @@ def _checked(table: dict[str, Any], where: str, keys: Sequence[str]) -> dict[str
         if key not in keys:
             raise InputError(f"{where}: unknown key {key!r}. Keys are: {', '.join(keys)}.")
         value = [value] if key == "corpus" and isinstance(value, str) else value
-        _, wanted, holds = next(kind for kind in _KINDS if key in kind[0].split())
-        if not holds(value):
-            raise InputError(f"{where}: {key} = {value!r}: expected {wanted}.")
-        found[key] = tuple(value) if isinstance(value, list) else value
+        _, wanted, many, kind = next(entry for entry in _KINDS if key in entry[0].split())
+        if not _holds(value, many, kind) or (key == "paper" and not _is_paper(value)):
+            raise InputError(f"{where}: {key} = {value!r}: expected {wanted}. Correct it.")
+        found[key] = tuple(value) if many is list else value
     return found
+
+
+def _holds(value: Any, many: type | None, kind: Any) -> bool:
+    if many is not None and not isinstance(value, many):
+        return False
+    values = [value] if many is None else value.values() if many is dict else value
+    is_number = kind in (int, _NUMBER)  # true and false are none, though Python takes them for 1 and 0
+    return all(isinstance(one, kind) and not (is_number and isinstance(one, bool)) for one in values)
+
+
+def _is_paper(value: Any) -> bool:
+    return all(_holds(row, dict, _NUMBER) for models in value.values() for row in models.values())

@@ -13,7 +13,7 @@ from statistics import fmean
 
 from markdown_it import MarkdownIt
 
-from wordforest.evaluation.report import markdown_table
+from wordforest.evaluation.report import as_markdown, markdown_table, tabulate
 from wordforest.reproduce.chart import Dot, dots
 from wordforest.reproduce.plan import Experiment
 from wordforest.reproduce.results import COLUMNS, Against, Column, Number, Row
@@ -56,7 +56,6 @@ class Facts:
     machine: str
     date: str
     version: str
-    rules: tuple[str, ...]
     quick: bool
     skipped: tuple[str, ...]
 
@@ -92,8 +91,10 @@ def build(experiment: Experiment, rows: Sequence[Row], against: Sequence[Against
     scored = [row for row in rows if row.scored]
     if experiment.halves:
         blocks += _halves(scored, columns)
-    blocks += ["## Time, memory, sparsity", _costs(scored), "## Items scored", _coverage(scored, columns)]
-    blocks += _by_set(scored)
+    blocks += ["## Time, memory, sparsity", _costs(scored)]
+    if scored:
+        every = tabulate([(_label(row), row.scores["all"][0]) for row in scored])
+        blocks += ["## Every set, first seeds", as_markdown(every).rstrip()]
     if experiment.notes:
         blocks += ["## Notes", _items(experiment.notes)]
     typed = dict.fromkeys(f"wordforest {job.command}" for row in rows for job in row.jobs)
@@ -116,7 +117,6 @@ def _head(facts: Facts, rows: Sequence[Row]) -> str:
         f"{facts.date}, wordforest {facts.version}, {facts.machine}",
         "each cell: value, [its 95 % interval over resampled items], (the paper's value, where it has one); several "
         "seeds give their mean and, behind ±, their standard deviation; the best of a column is bold",
-        *facts.rules,
     ]
     if facts.quick:
         lines.insert(0, "**quick profile**: a small corpus and few passes, to see that everything runs")
@@ -228,29 +228,6 @@ def _costs(rows: Sequence[Row]) -> str:
             spent = [f"{seconds:.1f}", f"{counting:.1f}", f"{max(job.peak for job in row.jobs) / 1e9:.2f} GB"]
         cells.append((_label(row), f"{row.scored[0].n_words:,}", f"{density:.1%}", *spent))
     return _table(header, cells, "Times are wall-clock, the whole command.")
-
-
-def _coverage(rows: Sequence[Row], columns: Sequence[Column]) -> str:
-    cells = []
-    for row in rows:
-        numbers = [row.number(column) for column in columns]
-        cells.append((_label(row), *(f"{n.n_scored:,}/{n.n_total:,}" if n else _MISSING for n in numbers)))
-    return _table(("model", *(column.title for column in columns)), cells, "scored / all")
-
-
-def _by_set(rows: Sequence[Row]) -> list[Block]:
-    """Return a table of every set of similarity pairs and every section of analogies, first seeds."""
-    blocks: list[Block] = []
-    kinds = (("similarity", "Every similarity set", 3), ("analogy", "Every section of analogies", 1))
-    for task, title, digits in kinds if rows else ():
-        found = [[score for score in row.scores["all"][0] if score.task == task] for row in rows]
-        cells = [
-            (of_set[0].set, *(f"{score.value:.{digits}f}".replace("nan", _MISSING) for score in of_set))
-            for of_set in zip(*found, strict=True)
-        ]
-        if cells:
-            blocks += [f"## {title}", _table(("set", *(_label(row) for row in rows)), cells)]
-    return blocks
 
 
 def _label(row: Row) -> str:
