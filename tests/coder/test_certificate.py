@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wordforest.coder.encode import Gram, admm, fista, word_objectives
 
 from wordforest.coder.certificate import duality_gaps, lam_max, zero_is_best
 from wordforest.coder.forest import Forest

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from wordforest.coder.encode import Codes, Gram, admm, fista
 
 from wordforest.coder.certificate import lam_max
 from wordforest.coder.forest import Forest
