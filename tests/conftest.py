@@ -1,5 +1,6 @@
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ def _sentence(rng: random.Random) -> str:
     )
     place = pick(("palace", "throne", "crown") if royal else ("house", "street", "garden"))
     return f"My {word} sees {whose} {place} where {who} {pick(('rules', 'reigns') if royal else ('walks', 'works'))}."
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_sync() -> Iterator[None]:
+    """Have no test wait for the disk, some milliseconds a file: a test can kill a process, but not the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(scope="session")

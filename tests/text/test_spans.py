@@ -24,10 +24,10 @@ def test_spans_have_the_words_of_the_whole(
     path = tmp_path_factory.mktemp("spans") / "text.txt"
     path.write_text("\n".join(["anfang", *lines]) + ("\n" if ends else ""), encoding="utf-8")
     rules = TextRules(tokenizer=tokenizer)  # type: ignore[arg-type]
-    place = ScratchFiles()
-    whole = read_tokens(path, rules, place=place)
+    scratch = ScratchFiles()
+    whole = read_tokens(path, rules, scratch=scratch)
     ids = whole.ids.tolist()
-    place.close()
+    scratch.close()
     length = path.stat().st_size
     parts = [read_span(Span(str(path), start, min(start + size, length)), rules) for start in range(0, length, size)]
     found = [part.words[i] if i >= 0 else None for part in parts for i in part.ids]
