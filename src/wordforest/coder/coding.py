@@ -6,6 +6,7 @@ The functions that take ``words`` run where the rows are (``Rows.run``); they ch
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -82,12 +83,7 @@ def code_batch(rows: Rows, words: Words, batch: Array, coding: Coding) -> tuple[
     change = kernels.zeros((len(batch), M), coding.D)
     parts = split_rows(batch, rows.shards(M))
     blocks = [rows.blocks(batch[part], M) for part in parts]
-
-    @by_halves(_together)
-    def code(block: Array) -> tuple[Array, Sums]:
-        return _code_block(rows, words, coding, block)
-
-    coded = rows.map(code, (block for own in blocks for block in own))
+    coded = rows.map(partial(_code_block, rows, words, coding), (block for own in blocks for block in own))
     sums = []
     for part, own in zip(parts, blocks, strict=True):
         total = Sums(kernels.zeros((M, M), coding.D, "float64"), 0.0, kernels.zeros((M,), coding.D, "int64"), 0)
@@ -105,6 +101,7 @@ def _together(left: tuple[Array, Sums], right: tuple[Array, Sums]) -> tuple[Arra
     return change, left[1].plus(right[1])
 
 
+@by_halves(_together)
 def _code_block(rows: Rows, words: Words, coding: Coding, block: Array) -> tuple[Array, Sums]:
     """Give a block of words codes never worse than those they have."""
     A, gram, penalty = words["A"], coding.gram, coding.penalty
@@ -148,33 +145,34 @@ def code_to_the_end(rows: Rows, words: Words, batch: Array, coding: Coding) -> l
     ``words`` are A (V, M); if they also have penalties and losses, (V,), codes start from A, and all three are set.
     """
     M = coding.D.shape[1]
-    measured = "losses" in words
-    squares = rows.squares()
-
-    @by_halves(lambda left, right: left.and_(right))
-    def solve(block: Array) -> Solved:
-        XD = rows.times(block, coding.D)
-        codes = solve_exactly(
-            XD,
-            squares[block],
-            coding.gram,
-            coding.penalty,
-            solver=coding.solver,
-            start=words["A"][block] if measured else None,
-            tol=coding.tol,
-            max_iter=coding.max_iter,
-        )
-        loss = 0.0
-        if measured:
-            penalties = coding.penalty.per_word(codes.A)
-            losses = word_objectives(codes.A, XD, coding.gram, coding.penalty) - penalties + squares[block]
-            loss = float(weigh(losses, words, block).sum())
-            words["penalties"][block] = penalties
-        words["A"][block] = codes.A
-        return Solved(loss, int(kernels.uses(codes.A).sum()), codes.n_iter, codes.converged, codes.gap)
-
     parts = split_rows(batch, rows.shards(M))
-    return list(rows.map(solve, (block for part in parts for block in rows.blocks(batch[part], M))))
+    blocks = (block for part in parts for block in rows.blocks(batch[part], M))
+    return list(rows.map(partial(_solve_block, rows, words, coding), blocks))
+
+
+@by_halves(lambda left, right: left.and_(right))
+def _solve_block(rows: Rows, words: Words, coding: Coding, block: Array) -> Solved:
+    """Code a block of words to the end."""
+    measured, squares = "losses" in words, rows.squares()[block]
+    XD = rows.times(block, coding.D)
+    codes = solve_exactly(
+        XD,
+        squares,
+        coding.gram,
+        coding.penalty,
+        solver=coding.solver,
+        start=words["A"][block] if measured else None,
+        tol=coding.tol,
+        max_iter=coding.max_iter,
+    )
+    loss = 0.0
+    if measured:
+        penalties = coding.penalty.per_word(codes.A)
+        losses = word_objectives(codes.A, XD, coding.gram, coding.penalty) - penalties + squares
+        loss = float(weigh(losses, words, block).sum())
+        words["penalties"][block] = penalties
+    words["A"][block] = codes.A
+    return Solved(loss, int(kernels.uses(codes.A).sum()), codes.n_iter, codes.converged, codes.gap)
 
 
 def encode(
