@@ -28,8 +28,10 @@ from typing import Any
 import numpy as np
 
 import wordforest as wf
-from wordforest.evaluation.meaning import Cooccurrence, Meaning, difference, judge_meaning, stability_scores
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.bootstrap import interval
+from wordforest.evaluation.meaning import Cooccurrence, Meaning, judge_meaning, stability_scores
+from wordforest.evaluation.meaning.averages import TASK, resampled_means
+from wordforest.evaluation.scores import Score
 from wordforest.runtime.threads import available_cores
 from wordforest.store import read_counts
 from wordforest.text.reader import find_sources, read_chunks
@@ -84,6 +86,15 @@ def differences(models: dict[str, list[Meaning]]) -> str:
             cells.append(cell([difference(f"{name} {first} {other}", metric, *sides)]))
         lines.append(f"| {other} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def difference(name: str, metric: str, first: np.ndarray, second: np.ndarray) -> Score:
+    """The mean of ``first`` minus that of ``second``, nan left out; nodes of two models are resampled apart."""
+    scale = 100.0 if metric == "accuracy" else 1.0
+    one, other = (scale * values[~np.isnan(values)] for values in (first, second))
+    many = resampled_means(f"{name}\0first", one) - resampled_means(f"{name}\0second", other)
+    n_total = len(first) + len(second)
+    return Score(TASK, name, metric, float(one.mean() - other.mean()), len(one) + len(other), n_total, *interval(many))
 
 
 def stability(vectors: dict[str, list[wf.Vectors]], candidates: Sequence[str]) -> str:

@@ -49,11 +49,11 @@ class TestReadQuestions:
         assert (family.syntactic, plural.syntactic) == (False, True)
 
     def test_question_before_any_section_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"q\.txt, line 1: expected ': section'"):
+        with pytest.raises(InputError, match=r"q\.txt, line 1: expected a line such as ': family'"):
             read_questions(write(tmp_path / "q.txt", "he she king queen\n"))
 
     def test_question_of_three_words_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"q\.txt, line 2: expected four words, found 3"):
+        with pytest.raises(InputError, match=r"q\.txt, line 2: expected four words, found 'he she king'"):
             read_questions(write(tmp_path / "q.txt", ": family\nhe she king\n"))
 
     def test_file_without_questions_is_an_input_error(self, tmp_path: Path) -> None:

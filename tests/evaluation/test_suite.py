@@ -16,7 +16,7 @@ import pytest
 
 from wordforest.errors import InputError
 from wordforest.evaluation import METHODS, TASKS, TEN_SETS, Score, data, evaluate, find_data, judge, scores_of
-from wordforest.evaluation.items import half_of
+from wordforest.evaluation.suite import half_of
 from wordforest.vectors import Vectors
 
 DATA = Path(os.environ.get("WORDFOREST_DATA") or Path(__file__).parents[3] / "shared" / "data")

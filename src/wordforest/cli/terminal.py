@@ -51,7 +51,7 @@ def show_neighbors(title: str, found: Neighbors, *, as_json: bool = False) -> No
 
 def show_grid(title: str, grid: evaluation.Grid) -> None:
     """Print scores as a table on a terminal and as lines elsewhere."""
-    show(*([evaluation.as_table(grid)] if sys.stdout.isatty() else evaluation.as_lines(grid)), title=title)
+    show(*([evaluation.as_table(grid)] if sys.stdout.isatty() else evaluation.as_text(grid).splitlines()), title=title)
 
 
 def show_judged(
@@ -81,12 +81,8 @@ def show_judged(
         for title, grid in zip(titles, grids, strict=True):
             show_grid(title, grid)
         return
-    write = {"markdown": evaluation.as_markdown, "latex": evaluation.as_latex}.get(form, _as_text)
+    write = {"markdown": evaluation.as_markdown, "latex": evaluation.as_latex}.get(form, evaluation.as_text)
     deliver("\n".join(write(grid) for grid in grids), out)
-
-
-def _as_text(grid: evaluation.Grid) -> str:
-    return "\n".join(evaluation.as_lines(grid)) + "\n"
 
 
 def _short_names(names: list[str]) -> dict[str, str]:

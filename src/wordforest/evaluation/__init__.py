@@ -4,23 +4,21 @@ from wordforest.evaluation.analogy import METHODS, OFFSET, Method, Section, judg
 from wordforest.evaluation.compare import Comparison, compare
 from wordforest.evaluation.completion import Gap, judge_completion, read_gaps
 from wordforest.evaluation.data import TASKS, Data, find_data
-from wordforest.evaluation.items import Half
-from wordforest.evaluation.outcome import Outcome
 from wordforest.evaluation.report import (
     Grid,
     as_latex,
-    as_lines,
     as_markdown,
     as_objects,
     as_table,
+    as_text,
     comparison_as_objects,
     tabulate,
     tabulate_comparison,
 )
-from wordforest.evaluation.score import Score, scores_of
+from wordforest.evaluation.scores import TEN_SETS, Outcome, Score, scores_of
 from wordforest.evaluation.sentiment import Review, Reviews, judge_sentiment, read_reviews
-from wordforest.evaluation.similarity import TEN_SETS, Pair, judge_similarity, read_pairs
-from wordforest.evaluation.suite import evaluate, judge
+from wordforest.evaluation.similarity import Pair, judge_similarity, read_pairs
+from wordforest.evaluation.suite import Half, evaluate, judge
 
 __all__ = [
     "METHODS",
@@ -40,10 +38,10 @@ __all__ = [
     "Score",
     "Section",
     "as_latex",
-    "as_lines",
     "as_markdown",
     "as_objects",
     "as_table",
+    "as_text",
     "compare",
     "comparison_as_objects",
     "evaluate",

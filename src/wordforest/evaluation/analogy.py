@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.errors import InputError
-from wordforest.evaluation.items import numbered
-from wordforest.evaluation.lookup import numbered_lines, rows_of
-from wordforest.evaluation.outcome import Outcome
+from wordforest.evaluation.files import bad_line, nothing_in, numbered_lines
+from wordforest.evaluation.scores import Outcome, numbered
+from wordforest.evaluation.word_rows import rows_of
 from wordforest.vectors import Vectors
 
 _PRODUCT_CELLS = 2**21  # question words x vocabulary block, 8 MB in float32
@@ -78,14 +77,13 @@ def read_questions(path: str | Path) -> list[Section]:
         if line.startswith(":"):
             sections.append((line[1:].strip(), []))
         elif not sections:
-            raise InputError(
-                f"{path}, line {number}: expected ': section' before any question, found {line[:60]!r}. "
-                "Add a line such as ': family' above it."
-            )
+            raise bad_line(path, number, "a line such as ': family' before any question", line)
+        elif len(words := line.split()) != 4:
+            raise bad_line(path, number, "four words", line)
         else:
-            sections[-1][1].append(_question(path, number, line))
+            sections[-1][1].append((words[0], words[1], words[2], words[3]))
     if not any(questions for _, questions in sections):
-        raise InputError(f"{path}: expected questions of four words, found none. Check the path.")
+        raise nothing_in(path, "questions of four words")
     return [Section(name, tuple(questions)) for name, questions in sections]
 
 
@@ -109,16 +107,6 @@ def judge_analogies(vectors: Vectors, sections: Sequence[Section], method: Metho
     for name, syntactic in (("syntactic", True), ("semantic", False)):
         outcomes.append(_together(name, [o for o, kind in zip(outcomes, kinds, strict=False) if kind is syntactic]))
     return outcomes
-
-
-def _question(path: str | Path, number: int, line: str) -> Question:
-    words = line.split()
-    if len(words) != 4:
-        raise InputError(
-            f"{path}, line {number}: expected four words, found {len(words)}: {line[:60]!r}. "
-            "Correct or delete the line."
-        )
-    return words[0], words[1], words[2], words[3]
 
 
 def _known(vectors: Vectors, section: Section) -> dict[str, list[int]]:

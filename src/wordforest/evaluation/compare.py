@@ -9,12 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordforest.errors import InputError
-from wordforest.evaluation.bootstrap import N_RESAMPLES, Array, generator, interval, resampled_difference
-from wordforest.evaluation.items import numbered
-from wordforest.evaluation.outcome import Outcome
-from wordforest.evaluation.ranks import resampled_spearman, spearman
-from wordforest.evaluation.score import mean_weights
-from wordforest.evaluation.similarity import averaged
+from wordforest.evaluation.bootstrap import (
+    N_RESAMPLES,
+    Array,
+    generator,
+    interval,
+    resampled_difference,
+    resampled_spearman,
+    spearman,
+)
+from wordforest.evaluation.scores import Outcome, behind_similarity, means_over_sets, numbered
 
 
 @dataclass(frozen=True)
@@ -56,21 +60,25 @@ def compare(
     Accuracies: p is the exact test of McNemar over the items that only one of the two has right; the interval
     comes from the same resamples of items for both. Sets are weighted in the means by their common pairs.
     """
-    first = list(first)
-    matched = _matched(first, list(second))
-    comparisons = {id(a): _compared(common, seed, n_resamples) for a, common in matched}
-    listed = [comparison for comparison, _ in comparisons.values()]
-    chosen = [comparisons[id(a)] for a in averaged([a for a, _ in matched])]
-    if chosen:
-        behind = 1 + max(i for i, comparison in enumerate(listed) if comparison.task == "similarity")
-        listed[behind:behind] = _means(chosen)
-    return listed
+    matched = _matched(list(first), list(second))
+    compared = [_compared(common, seed, n_resamples) for common in matched]
+    listed = [comparison for comparison, _ in compared]
+    values = np.array([(c.first, c.second) for c in listed]).reshape(-1, 2)
+    means = [
+        Comparison(
+            "similarity", name, "spearman", one, other, one - other, *interval(many), _bootstrap_p(many, one - other), n
+        )
+        for name, n, (one, other), many in means_over_sets(
+            listed, [c.n_common for c in listed], values, [many for _, many in compared]
+        )
+    ]
+    return behind_similarity(listed, means)
 
 
-def _matched(first: list[Outcome], second: list[Outcome]) -> list[tuple[Outcome, _Common]]:
+def _matched(first: list[Outcome], second: list[Outcome]) -> list[_Common]:
     theirs = dict(zip(numbered("\0".join(b.name) for b in second), second, strict=True))
     ours = zip(numbered("\0".join(a.name) for a in first), first, strict=True)
-    return [(a, _common(a, theirs[name])) for name, a in ours if name in theirs]
+    return [_common(a, theirs[name]) for name, a in ours if name in theirs]
 
 
 def _common(a: Outcome, b: Outcome) -> _Common:
@@ -90,24 +98,20 @@ def _compared(common: _Common, seed: int, n_resamples: int) -> tuple[Comparison,
     """Return the comparison of one set, and the differences of its resamples (n_resamples,)."""
     n = common.values.shape[1]
     if not n:
-        return _nothing(common.name), np.full(n_resamples, np.nan)
+        nan = math.nan
+        return Comparison(*common.name, nan, nan, nan, nan, nan, nan, 0), np.full(n_resamples, np.nan)
     rng = generator(seed, *common.name[:2])
     if common.name[2] == "spearman":
         one, other = (spearman(values, common.gold) for values in common.values)
         many = resampled_spearman(common.values, common.gold, rng, n_resamples)
         differences = many[0] - many[1]
-        p = _bootstrap_p(differences) if not math.isnan(one - other) else math.nan
+        p = _bootstrap_p(differences, one - other)
     else:
         one, other = (100 * float(values.mean()) for values in common.values)
         first, second = common.values
         differences = resampled_difference(first, second, rng, n_resamples)
         p = mcnemar(first, second)
     return Comparison(*common.name, one, other, one - other, *interval(differences), p, n), differences
-
-
-def _nothing(name: tuple[str, str, str]) -> Comparison:
-    nan = math.nan
-    return Comparison(*name, nan, nan, nan, nan, nan, nan, 0)
 
 
 def mcnemar(first: Array, second: Array) -> float:
@@ -124,26 +128,10 @@ def mcnemar(first: Array, second: Array) -> float:
     return min(1.0, 2 * float(bdtr(float(min(gains, losses)), gains + losses, 0.5)))
 
 
-def _bootstrap_p(differences: Array) -> float:
+def _bootstrap_p(differences: Array, difference: float) -> float:
     """Return 2 min(P(d <= 0), P(d >= 0)) over resamples, each counted once more: never exactly 0."""
+    if math.isnan(difference):
+        return math.nan
     valued = differences[~np.isnan(differences)]
     fewer = min(int((valued <= 0).sum()), int((valued >= 0).sum()))
     return min(1.0, 2 * (fewer + 1) / (len(valued) + 1))
-
-
-def _means(compared: list[tuple[Comparison, Array]]) -> list[Comparison]:
-    valued = [(c, many) for c, many in compared if not math.isnan(c.difference)]
-    names = [("similarity", mean, "spearman") for mean in ("weighted mean", "plain mean")]
-    if not valued:
-        return [_nothing(name) for name in names]
-    sizes = [c.n_common for c, _ in valued]
-    values = np.array([(c.first, c.second) for c, _ in valued])  # (sets, 2)
-    many = np.array([differences for _, differences in valued])  # (sets, n_resamples)
-    comparisons = []
-    for name, share in zip(names, mean_weights(sizes).values(), strict=True):
-        one, other = (float(value) for value in share @ values)
-        differences = share @ many
-        ends = interval(differences)
-        p = _bootstrap_p(differences)
-        comparisons.append(Comparison(*name, one, other, one - other, *ends, p, sum(sizes)))
-    return comparisons

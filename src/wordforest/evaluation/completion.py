@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from wordforest.errors import InputError
-from wordforest.evaluation.items import numbered
-from wordforest.evaluation.lookup import read_utf8, token_rows, unit_rows
-from wordforest.evaluation.outcome import Outcome
+from wordforest.evaluation.files import bad_line, nothing_in, read_utf8
+from wordforest.evaluation.scores import Outcome, numbered
+from wordforest.evaluation.word_rows import token_rows, unit_rows
 from wordforest.vectors import Vectors
 
 BLANK = "_____"
@@ -38,20 +38,20 @@ def read_gaps(questions: str | Path, answers: str | Path) -> list[Gap]:
     for number, fields in _rows(answers, 2):
         letter = fields[1].strip().lower()
         if letter not in _LETTERS or len(letter) != 1:
-            raise _bad(answers, number, "an answer from a to e", fields[1])
+            raise bad_line(answers, number, "an answer from a to e", fields[1])
         if fields[0] in letters:
-            raise _bad(answers, number, "every id once", fields[0])
+            raise bad_line(answers, number, "every id once", fields[0])
         letters[fields[0]] = _LETTERS.index(letter)
     gaps: dict[str, Gap] = {}
     for number, (key, sentence, *candidates) in _rows(questions, 2 + len(_LETTERS)):
         if sentence.count(BLANK) != 1:
-            raise _bad(questions, number, f"one blank {BLANK} in the sentence", sentence)
+            raise bad_line(questions, number, f"one blank {BLANK} in the sentence", sentence)
         if key in gaps or key not in letters:
             wanted = "every id once" if key in gaps else f"an id that {answers} has an answer for"
-            raise _bad(questions, number, wanted, key)
+            raise bad_line(questions, number, wanted, key)
         gaps[key] = Gap(sentence.strip(), tuple(word.strip() for word in candidates), letters[key])
     if not gaps:
-        raise InputError(f"{questions}: expected questions below the first line, found none. Check the path.")
+        raise nothing_in(questions, "questions below the first line")
     return list(gaps.values())
 
 
@@ -101,16 +101,12 @@ def _rows(path: str | Path, n_fields: int) -> Iterator[tuple[int, list[str]]]:
     try:
         for place, fields in enumerate(row for row in reader if row):
             if len(fields) != n_fields or not all(field.strip() for field in fields):
-                raise _bad(path, reader.line_num, f"{n_fields} fields, none empty", ",".join(fields))
+                raise bad_line(path, reader.line_num, f"{n_fields} fields, none empty", ",".join(fields))
             if place == 0 and fields[0].strip().lower() != "id":
-                raise _bad(path, reader.line_num, "a first line that starts with id", fields[0])
+                raise bad_line(path, reader.line_num, "a first line that starts with id", fields[0])
             if place:
                 yield reader.line_num, [fields[0].strip(), *fields[1:]]
     except csv.Error as error:
         raise InputError(
             f"{path}, line {reader.line_num}: expected comma-separated fields, found: {error}. Correct the line."
         ) from error
-
-
-def _bad(path: str | Path, number: int, wanted: str, found: str) -> InputError:
-    return InputError(f"{path}, line {number}: expected {wanted}, found {found[:60]!r}. Correct or delete the line.")

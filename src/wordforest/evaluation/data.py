@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from wordforest.errors import InputError
-from wordforest.evaluation.similarity import TEN_SETS
+from wordforest.evaluation.scores import TEN_SETS
 
 ENVIRONMENT = "WORDFOREST_DATA"
 TASKS = ("similarity", "analogy", "completion", "sentiment")

@@ -11,12 +11,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from wordforest.errors import InputError, MissingExtraError
 
@@ -26,8 +25,6 @@ Address: TypeAlias = str | Path
 _ENVIRONMENT = "WORDFOREST_CACHE"
 _TIMEOUTS = (4.0, 20.0)  # seconds to connect to one address of a host, and between two pieces of an answer
 _RETRIES = 1
-_LARGEST = 1 << 26  # bytes; no file here comes near, so more is another file, or one without an end
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -172,27 +169,26 @@ def fetch(
 ) -> list[Path]:
     """Bring the files of data sets into a folder, by default the cache, and return their paths.
 
-    ``mirror`` is a folder of the same layout, or its http, https or file URL; without it each file comes from its
+    ``mirror`` is a folder of the same layout, or its http or https URL; without it each file comes from its
     public address. Files that are there and right are not fetched again. ``on_file`` is called for every file in
     place, with whether it was fetched now. Files without any address come last, as an error that says what to do.
     """
     chosen, root, origin = _chosen(names), _root(folder), _origin(mirror)
     paths: list[Path] = []
-    by_hand: list[Dataset] = []
-    for dataset in chosen:
-        for file in dataset.files:
-            path = root / file.path
-            needed = _state(path, file) != "present"
-            if needed and origin is None and not file.url:
-                by_hand += [dataset] if dataset not in by_hand else []
-                continue
-            if needed:
-                _fetch_file(file, root, _address(file, origin))
-            if on_file:
-                on_file(file, needed)
-            paths.append(path)
+    by_hand: dict[str, Dataset] = {}
+    for dataset, file in [(one, file) for one in chosen for file in one.files]:
+        path = root / file.path
+        needed = _state(path, file) != "present"
+        if needed and origin is None and not file.url:
+            by_hand[dataset.name] = dataset
+            continue
+        if needed:
+            _fetch_file(file, root, _address(file, origin))
+        if on_file:
+            on_file(file, needed)
+        paths.append(path)
     if by_hand:
-        raise InputError("\n".join(_needs_hands(dataset, root) for dataset in by_hand))
+        raise InputError("\n".join(_needs_hands(dataset, root) for dataset in by_hand.values()))
     return paths
 
 
@@ -215,20 +211,16 @@ def _origin(mirror: str | Path | None) -> Address | None:
     """Return a mirror as the start of a web address or as a folder."""
     if mirror is None:
         return None
-    expected = "expected a folder, or a URL that begins with http://, https:// or file://"
-    try:
-        parts = urlsplit(str(mirror))
-        host = parts.hostname
-    except ValueError as error:
-        raise InputError(f"mirror {mirror}: {expected}, but this is no URL ({error}). Check it.") from error
-    is_url = "://" in str(mirror) and not isinstance(mirror, Path)
-    if is_url and parts.scheme in ("http", "https") and host:
-        return str(mirror).rstrip("/")
-    if is_url and not (parts.scheme == "file" and host in (None, "localhost")):
-        raise InputError(f"mirror {_shown(str(mirror))}: {expected}. Download it and give the folder.")
-    folder = Path(url2pathname(parts.path)) if is_url else Path(mirror).expanduser()
+    if not isinstance(mirror, Path):
+        with suppress(ValueError):  # no URL
+            if urlsplit(mirror).scheme in ("http", "https") and urlsplit(mirror).hostname:
+                return mirror.rstrip("/")
+    folder = Path(mirror).expanduser()
     if not folder.is_dir():
-        raise InputError(f"mirror {mirror}: {expected}, but there is no such folder. Check the path.")
+        raise InputError(
+            f"mirror {_shown(str(mirror))}: expected a folder, or a URL that begins with http:// or https://, "
+            "but there is no such folder. Check it."
+        )
     return folder.absolute()
 
 
@@ -241,22 +233,24 @@ def _address(file: DataFile, origin: Address | None) -> Address:
 def _state(path: Path, file: DataFile) -> State:
     if not path.exists():
         return "missing"
-    same = path.is_file() and path.stat().st_size == file.size and _sha256(path) == file.sha256
+    same = path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
     return "present" if same else "different"
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
 def _fetch_file(file: DataFile, root: Path, address: Address) -> None:
-    """Put one file in place: written beside it, checked, renamed; on any error nothing is left."""
+    """Put one file in place: written beside it, checked, renamed."""
     import pooch
     from requests import ConnectionError, HTTPError, RequestException, Timeout  # noqa: A004
 
     shown, path = _shown(str(address)), root / file.path
-    download = _Download(address)
+
+    def download(_url: str, output_file: str, _pooch: Any) -> None:
+        Path(output_file).unlink()  # Pooch made it for its owner alone; a new one gets the rights that the umask grants
+        if isinstance(address, Path):
+            shutil.copyfile(address, output_file)
+        else:
+            pooch.HTTPDownloader(timeout=_TIMEOUTS)(address, output_file, None)
+
     manager = pooch.create(
         path=root,
         base_url="",
@@ -265,8 +259,10 @@ def _fetch_file(file: DataFile, root: Path, address: Address) -> None:
         retry_if_failed=0 if isinstance(address, Path) else _RETRIES,
     )
     try:
-        with _new_folder(path.parent), _silent(pooch.get_logger()):
+        with _silent(pooch.get_logger()):
             manager.fetch(file.path, downloader=download)
+    except FileNotFoundError as error:
+        raise InputError(f"{shown}: expected this file in the mirror, found none. {_else(path)}") from error
     except HTTPError as error:
         answer = str(error).partition(" for url")[0]
         raise InputError(f"{shown}: expected {file.path}, but the server answered {answer}. {_else(path)}") from error
@@ -274,71 +270,11 @@ def _fetch_file(file: DataFile, root: Path, address: Address) -> None:
         raise InputError(f"{shown}: cannot be reached ({_reason(error)}). {_else(path)}") from error
     except RequestException as error:
         raise InputError(f"{shown}: cannot be read to its end ({_reason(error)}). {_else(path)}") from error
-    except InputError:
-        raise
     except ValueError as error:  # Pooch compared the hashes
         raise InputError(
-            f"{file.path} from {shown}: expected SHA-256 {file.sha256}, but {download.sha256} came; it was not kept. "
+            f"{file.path} from {shown}: expected SHA-256 {file.sha256}, but another file came; it was not kept. "
             f"{_else(path)}"
         ) from error
-
-
-@dataclass
-class _Download:
-    """What Pooch calls to fill its temporary file; notes the SHA-256 of what came."""
-
-    address: Address
-    sha256: str = field(default="nothing", init=False)
-
-    def __call__(self, _url: str, output_file: str, _pooch: Any) -> None:
-        from pooch import HTTPDownloader
-
-        target = Path(output_file)
-        target.unlink()  # Pooch made it for its owner alone; a new one gets the rights that the umask grants
-        with target.open("xb") as out:
-            limited = _Limited(out, _shown(str(self.address)))
-            if isinstance(self.address, Path):
-                _copy(self.address, limited)
-            else:
-                HTTPDownloader(chunk_size=_CHUNK, timeout=_TIMEOUTS)(self.address, limited, None)
-        self.sha256 = _sha256(target)
-
-
-class _Limited:
-    """A file to write to that ends the download of something endless."""
-
-    def __init__(self, out: BinaryIO, origin: str) -> None:
-        self._out, self._origin, self._left = out, origin, _LARGEST
-
-    def write(self, content: bytes) -> None:
-        self._left -= len(content)
-        if self._left < 0:
-            raise InputError(f"{self._origin}: more than {_LARGEST} bytes came, so this is another file. Check it.")
-        self._out.write(content)
-
-    def flush(self) -> None:
-        self._out.flush()
-
-
-def _copy(source: Path, target: _Limited) -> None:
-    if not source.is_file():
-        raise InputError(f"{source}: expected this file in the mirror, found none. Complete the copy, or use another.")
-    with source.open("rb") as content:
-        shutil.copyfileobj(content, target, _CHUNK)
-
-
-@contextmanager
-def _new_folder(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; if the block raises, take away again what was made and is empty."""
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        for place in made:
-            with suppress(OSError):  # not empty
-                place.rmdir()
-        raise
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from wordforest.evaluation.compare import Comparison
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.scores import Score
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -67,12 +67,11 @@ def tabulate_comparison(comparisons: Sequence[Comparison], first: str, second: s
     return Grid(header, tuple(map(_compared, comparisons)), notes)
 
 
-def as_table(scores: Grid | Sequence[Score]) -> Table:
-    """Return a Rich table of a grid or of the scores of one model, a line between tasks, the notes below."""
+def as_table(grid: Grid) -> Table:
+    """Return a Rich table of a grid, a line between tasks, the notes below."""
     from rich.table import Table
     from rich.text import Text
 
-    grid = _grid(scores)
     table = Table(caption=Text("\n".join(grid.notes)), caption_justify="left")
     for i, name in enumerate(grid.header):
         table.add_column(Text(name), justify="left" if i < len(_NAMES) else "right", no_wrap=True)
@@ -82,20 +81,15 @@ def as_table(scores: Grid | Sequence[Score]) -> Table:
     return table
 
 
-def as_lines(scores: Grid | Sequence[Score]) -> list[str]:
-    """Return one aligned line for each row of a grid or each score of one model, then the notes."""
-    if not isinstance(scores, Grid):
-        grid = _grid(scores)
-        rows = [(*row[:-1], f"{row[-1]} scored") for row in grid.rows]
-    else:
-        grid, rows = scores, [scores.header, *scores.rows]
+def as_text(grid: Grid) -> str:
+    """Return one aligned line for the header and each row of a grid, then the notes."""
+    rows = [grid.header, *grid.rows]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(len(grid.header))]
-    return [*(_aligned(row, widths) for row in rows), *grid.notes]
+    return "\n".join([*(_aligned(row, widths) for row in rows), *grid.notes]) + "\n"
 
 
-def as_markdown(scores: Grid | Sequence[Score]) -> str:
-    """Return a Markdown table of a grid or of the scores of one model, the notes as a list below it."""
-    grid = _grid(scores)
+def as_markdown(grid: Grid) -> str:
+    """Return a Markdown table of a grid, the notes as a list below it."""
     rows = [_escaped(row, _MARKDOWN) for row in (grid.header, *grid.rows)]
     lines = markdown_table(rows[0], rows[1:], len(_NAMES))
     return "\n".join([*lines, "", *(f"- {note}" for note in _escaped(grid.notes, _MARKDOWN)), ""])
@@ -107,9 +101,8 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], n_names
     return [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
 
 
-def as_latex(scores: Grid | Sequence[Score]) -> str:
-    """Return a LaTeX tabular, without any package, of a grid or of the scores of one model; the notes follow it."""
-    grid = _grid(scores)
+def as_latex(grid: Grid) -> str:
+    """Return a LaTeX tabular, without any package, of a grid; the notes follow it."""
     lines = [rf"\begin{{tabular}}{{{'l' * len(_NAMES)}{'r' * (len(grid.header) - len(_NAMES))}}}", r"\hline"]
     lines += [_latex_row(grid.header), r"\hline"]
     for i, row in enumerate(grid.rows):
@@ -128,10 +121,6 @@ def as_objects(models: Models) -> list[dict[str, Any]]:
 def comparison_as_objects(comparisons: Iterable[Comparison], first: str, second: str) -> list[dict[str, Any]]:
     """Return one object for JSON for every comparison; nan becomes None, as JSON has no nan."""
     return [{"vectors": [first, second], **_object(comparison)} for comparison in comparisons]
-
-
-def _grid(scores: Grid | Sequence[Score]) -> Grid:
-    return scores if isinstance(scores, Grid) else tabulate([("", scores)])
 
 
 def _rules(tasks: Iterable[str]) -> list[str]:
@@ -180,10 +169,11 @@ def _aligned(row: Cells, widths: list[int]) -> str:
 
 
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\|*_`<>#"} | {"\n": " "})
-_LATEX = str.maketrans({character: f"\\{character}" for character in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "\n": " ",
-})  # fmt: skip
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "\n": " "}
+)
 
 
 def _escaped(cells: Cells, table: dict[int, str]) -> Cells:

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.errors import InputError
-from wordforest.evaluation.items import numbered
-from wordforest.evaluation.lookup import dense_rows, read_bytes, token_rows
-from wordforest.evaluation.outcome import Array, Outcome
+from wordforest.evaluation.bootstrap import Array
+from wordforest.evaluation.files import bad_line, nothing_in, read_bytes
+from wordforest.evaluation.scores import Outcome, numbered
+from wordforest.evaluation.word_rows import dense_rows, token_rows
+from wordforest.runtime.threads import one_thread
 from wordforest.vectors import Vectors
 
 STRENGTHS = tuple(float(10 ** (power / 2)) for power in range(-10, 7))
@@ -48,7 +49,7 @@ def read_reviews(path: str | Path) -> tuple[Review, ...]:
         if text:
             reviews.append(_review(path, number, text))
     if not reviews:
-        raise InputError(f"{path}: expected lines of 'label SPACE sentence', found none. Check the path.")
+        raise nothing_in(path, "lines of 'label SPACE sentence'")
     return tuple(reviews)
 
 
@@ -101,13 +102,12 @@ def _tuned(train: _Features, dev: _Features) -> tuple[Array, float]:
     from scipy.linalg import LinAlgWarning
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
 
     # Newton's steps reach the minimum in two or three for each C; lbfgs takes hundreds where features are correlated
     model: Any = LogisticRegression(solver="newton-cholesky", warm_start=True, tol=_TOLERANCE)
     best, chosen = -1, (np.empty(0), 0.0)
     # one thread: the same sums, so the same answers, on any number of cores
-    with warnings.catch_warnings(), threadpool_limits(limits=1):
+    with warnings.catch_warnings(), one_thread():
         # a fit that is stopped early is one more candidate: its accuracy on the dev part decides
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", LinAlgWarning)
@@ -137,8 +137,5 @@ def _decoded(line: bytes) -> str:
 def _review(path: str | Path, number: int, text: str) -> Review:
     label, _, sentence = text.partition(" ")
     if label not in ("0", "1") or not sentence.strip():
-        raise InputError(
-            f"{path}, line {number}: expected 'label SPACE sentence' with label 0 or 1, found {text[:60]!r}. "
-            "Correct or delete the line."
-        )
+        raise bad_line(path, number, "'label SPACE sentence' with label 0 or 1", text)
     return Review(int(label), sentence.strip())

@@ -9,25 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wordforest.errors import InputError
-from wordforest.evaluation.items import numbered, pair_text
-from wordforest.evaluation.lookup import numbered_lines, rows_of, unit_rows
-from wordforest.evaluation.outcome import Array, Outcome
+from wordforest.evaluation.bootstrap import Array
+from wordforest.evaluation.files import bad_line, nothing_in, numbered_lines
+from wordforest.evaluation.scores import Outcome, numbered
+from wordforest.evaluation.word_rows import rows_of, unit_rows
 from wordforest.vectors import Vectors
-
-TEN_SETS = (
-    "EN-WS-353-ALL",
-    "EN-WS-353-SIM",
-    "EN-WS-353-REL",
-    "EN-MC-30",
-    "EN-RG-65",
-    "EN-RW-STANFORD",
-    "EN-MEN-TR-3k",
-    "EN-MTurk-287",
-    "EN-MTurk-771",
-    "EN-YP-130",
-)
-"""The similarity sets of the paper, by the stem of their file."""
 
 _DECIMALS = 12  # cosines closer than this differ by rounding alone, and must tie
 
@@ -44,7 +30,7 @@ def read_pairs(path: str | Path) -> list[Pair]:
     """Read ``word TAB word TAB score`` (or white space) from each line; # lines are comments."""
     pairs = [_pair(path, number, line) for number, line in numbered_lines(path) if not line.startswith("#")]
     if not pairs:
-        raise InputError(f"{path}: expected lines of 'word TAB word TAB score', found none. Check the path.")
+        raise nothing_in(path, "lines of 'word TAB word TAB score'")
     return pairs
 
 
@@ -65,20 +51,16 @@ def judge_similarity(vectors: Vectors, pairs: Sequence[Pair], name: str) -> Outc
     return Outcome("similarity", name, "spearman", tuple(key for key, _, _ in found), cosines, len(pairs), gold)
 
 
-def averaged(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the similarity sets that the means run over: those of the paper, or all if none of them is there."""
-    sets = [outcome for outcome in outcomes if outcome.task == "similarity"]
-    return [outcome for outcome in sets if outcome.set in TEN_SETS] or sets
+def pair_text(first: str, second: str) -> str:
+    """Return one text for a pair of words, whichever comes first and however they are written."""
+    return " ".join(sorted((first.lower(), second.lower())))
 
 
 def _pair(path: str | Path, number: int, line: str) -> Pair:
     fields = [field.strip() for field in (line.split("\t") if "\t" in line else line.split())]
     score = _finite(fields[2]) if len(fields) == 3 and all(fields) else None
     if score is None:
-        raise InputError(
-            f"{path}, line {number}: expected 'word TAB word TAB score' with a finite score, "
-            f"found {line[:60]!r}. Correct or delete the line."
-        )
+        raise bad_line(path, number, "'word TAB word TAB score' with a finite score", line)
     return Pair(fields[0], fields[1], score)
 
 

@@ -2,7 +2,7 @@
 
 from wordforest.evaluation.meaning.coherence import Affinity, Family, affinity, families
 from wordforest.evaluation.meaning.cooccurrence import Cooccurrence
-from wordforest.evaluation.meaning.distinct import overlaps, uniqueness
+from wordforest.evaluation.meaning.diversity import overlaps, uniqueness
 from wordforest.evaluation.meaning.hierarchy import Agreement, agreement, hierarchy_scores
 from wordforest.evaluation.meaning.intrusion import (
     Questions,
@@ -14,10 +14,9 @@ from wordforest.evaluation.meaning.intrusion import (
     found_by_ranker,
     intrusion_sheet,
 )
-from wordforest.evaluation.meaning.judge import Meaning, NodeMeaning, judge_meaning
-from wordforest.evaluation.meaning.means import difference
+from wordforest.evaluation.meaning.node_words import TopWords, top_words
+from wordforest.evaluation.meaning.readability import Meaning, NodeMeaning, judge_meaning
 from wordforest.evaluation.meaning.stability import Match, match_nodes, stability_scores
-from wordforest.evaluation.meaning.tops import TopWords, top_words
 
 __all__ = [
     "Affinity",
@@ -35,7 +34,6 @@ __all__ = [
     "ask",
     "by_node",
     "clues",
-    "difference",
     "families",
     "found_by_npmi",
     "found_by_ranker",

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.evaluation.bootstrap import interval
+from wordforest.evaluation.meaning.averages import TASK, mean_score, resampled_means, scores_by_depth
 from wordforest.evaluation.meaning.cooccurrence import CSR, Array, Cooccurrence, Places
-from wordforest.evaluation.meaning.means import TASK, by_depth, mean_score, resampled_means
-from wordforest.evaluation.meaning.tops import TopWords
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.meaning.node_words import TopWords
+from wordforest.evaluation.scores import Score
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +80,11 @@ def trees(forest: Forest) -> NDArray[np.int64]:
 
 def coherence_scores(tops: TopWords, found: Affinity, *, seed: int = 0) -> list[Score]:
     """Return the mean coherence of all nodes and of those of each depth, and what random words would have."""
-    values = np.diag(found.npmi)
-    scores = [
-        mean_score("coherence", "npmi", values, seed=seed),
+    return [
+        *scores_by_depth("coherence", "npmi", np.diag(found.npmi), tops.forest.depth, seed=seed),
         mean_score("coherence", "positive npmi", np.diag(found.positive), seed=seed),
+        Score(TASK, "random words", "npmi", found.random, len(tops.judged), len(tops)),
     ]
-    if len(tops.depths) > 1:
-        for depth in tops.depths:
-            nodes = tops.at(depth)
-            scores.append(mean_score(by_depth("coherence", depth), "npmi", values[nodes], seed=seed))
-    n_judged = len(tops.judged)
-    return [*scores, Score(TASK, "random words", "npmi", found.random, n_judged, len(tops))]
 
 
 def family_scores(tops: TopWords, family: Family, *, seed: int = 0) -> list[Score]:
@@ -116,8 +110,8 @@ def _family_scores(suffix: str, tops: TopWords, family: Family, chosen: NDArray[
     values = np.concatenate([related, unrelated], axis=1)[valued]  # (n, 4): NPMI, positive; the same of unrelated
     n_total = len(related)
     if not len(values):
-        names = (("parent-child", "npmi"), ("unrelated", "npmi"), ("parent-child - unrelated", "npmi"))
-        return [Score(TASK, name + suffix, metric, math.nan, 0, n_total) for name, metric in names]
+        names = ("parent-child", "unrelated", "parent-child - unrelated")
+        return [Score(TASK, name + suffix, "npmi", math.nan, 0, n_total) for name in names]
     many = resampled_means(f"family{suffix}", values, groups[valued], seed)  # (B, 4)
     mean = values.mean(axis=0)
 

@@ -44,7 +44,12 @@ class Cooccurrence:
         self._check()
         self.margins: Array = np.asarray(self.matrix.sum(axis=1), dtype=np.float64)  # (V,)
         self.total = float(self.margins.sum())
-        self._check_margins()
+        columns = np.asarray(self.matrix.sum(axis=0), dtype=np.float64)
+        if not np.array_equal(columns, self.margins) or (self.matrix.nnz and self.matrix.data.min() < 0):
+            raise InputError(
+                "expected counts of how often two words stand together, the same both ways and never negative, "
+                "but rows and columns have different sums or a count is below 0. Use the counts of wordforest count."
+            )
 
     def __len__(self) -> int:
         return len(self.words)
@@ -65,22 +70,10 @@ class Cooccurrence:
 
     def npmi(self, a: Sequence[str], b: Sequence[str]) -> Array:
         """Return log(p(a,b) / (p(a) p(b))) / -log p(a,b) of n pairs of words, (n,); -1 where never seen together."""
-        first, second = self._pairs(a, b)
+        if len(a) != len(b):
+            raise InputError(f"{len(a)} first and {len(b)} second words came, but a pair has one of each.")
+        first, second = self.rows(a), self.rows(b)
         return self.npmi_of(self.together(first, second), first, second)
-
-    def block(self, a: Sequence[str], b: Sequence[str] | None = None) -> Array:
-        """Return the NPMI of every word of ``a`` with every word of ``b`` (of ``a`` without it), dense (n_a, n_b)."""
-        first, second = self.rows(a), self.rows(a if b is None else b)
-        grid = np.broadcast_arrays(first[:, None], second[None])
-        flat_first, flat_second = (side.ravel() for side in grid)
-        values = self.npmi_of(self.together(flat_first, flat_second), flat_first, flat_second)
-        return values.reshape(len(first), len(second))
-
-    def conditional(self, a: Sequence[str], b: Sequence[str]) -> Array:
-        """Return p(a | b) = n(a, b) / n(b) of n pairs of words, (n,); 0 where b stands alone."""
-        first, second = self._pairs(a, b)
-        margin = self.margins[second]
-        return np.divide(self.together(first, second), margin, out=np.zeros(len(margin)), where=margin > 0)
 
     def lifted(self, words: Sequence[str]) -> CSR:
         """Return NPMI + 1 of every pair of different words among U, sparse (U, U): 0 where never seen together.
@@ -141,11 +134,6 @@ class Cooccurrence:
             chosen = [word for word in chosen if word in known]
         return tuple(chosen)
 
-    def _pairs(self, a: Sequence[str], b: Sequence[str]) -> tuple[Places, Places]:
-        if len(a) != len(b):
-            raise InputError(f"{len(a)} first and {len(b)} second words came, but a pair has one of each.")
-        return self.rows(a), self.rows(b)
-
     def npmi_of(self, seen: Array, first: Places, second: Places) -> Array:
         """Return the NPMI of n pairs of rows that were ``seen`` together so often, (n,)."""
         npmi = np.full(len(seen), -1.0)
@@ -166,11 +154,3 @@ class Cooccurrence:
             )
         if len(self._row) != n:
             raise InputError(f"{n - len(self._row)} words come twice, but each may have one row only.")
-
-    def _check_margins(self) -> None:
-        columns = np.asarray(self.matrix.sum(axis=0), dtype=np.float64)
-        if not np.array_equal(columns, self.margins) or (self.matrix.nnz and self.matrix.data.min() < 0):
-            raise InputError(
-                "expected counts of how often two words stand together, the same both ways and never negative, "
-                "but rows and columns have different sums or a count is below 0. Use the counts of wordforest count."
-            )

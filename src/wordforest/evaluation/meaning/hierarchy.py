@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import generator
-from wordforest.evaluation.lookup import dense_rows, unit_rows
+from wordforest.evaluation.meaning.averages import TASK, mean_score
 from wordforest.evaluation.meaning.cooccurrence import Array, Places
-from wordforest.evaluation.meaning.means import TASK, by_depth, mean_score
-from wordforest.evaluation.meaning.tops import candidate_rows
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.meaning.node_words import candidate_rows
+from wordforest.evaluation.scores import Score
+from wordforest.evaluation.word_rows import dense_rows, unit_rows
 from wordforest.vectors import Vectors, forest_of
 
 _SAMPLE = 1000
@@ -73,7 +73,7 @@ def hierarchy_scores(
         for who, found in (("of neighbours", near), ("of random words", far)):
             values: Array = getattr(found, measure)
             for depth in range(values.shape[1]):
-                name = by_depth(f"{measure} {who}", depth)
+                name = f"{measure} {who} depth {depth}"
                 scores.append(mean_score(name, "share", values[:, depth], seed=seed))
     return scores
 

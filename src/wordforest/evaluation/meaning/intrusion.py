@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import generator
+from wordforest.evaluation.meaning.averages import TASK
 from wordforest.evaluation.meaning.cooccurrence import Array, Cooccurrence, Places
-from wordforest.evaluation.meaning.means import TASK, by_depth, mean_score
-from wordforest.evaluation.meaning.tops import TopWords, candidate_rows, columns_of
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.meaning.node_words import TopWords, candidate_rows, columns_of
 from wordforest.vectors import Vectors
 
 N_INTRUDERS = 20
@@ -134,15 +133,6 @@ def by_node(questions: Questions, found: Array, n_nodes: int) -> Array:
     n = np.bincount(questions.node, minlength=n_nodes)
     sums = np.bincount(questions.node, weights=found, minlength=n_nodes)
     return np.asarray(np.divide(sums, n, out=np.full(n_nodes, np.nan), where=n > 0))
-
-
-def intrusion_scores(name: str, tops: TopWords, shares: Array, *, seed: int = 0) -> list[Score]:
-    """Return the percentage of intruders found, (M,) shares, overall and by depth, with intervals over nodes."""
-    scores = [mean_score(name, "accuracy", shares, seed=seed)]
-    if len(tops.depths) > 1:
-        for depth in tops.depths:
-            scores.append(mean_score(by_depth(name, depth), "accuracy", shares[tops.at(depth)], seed=seed))
-    return scores
 
 
 def chance(questions: Questions) -> float:

@@ -11,10 +11,10 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from wordforest.errors import InputError
+from wordforest.evaluation.meaning.averages import mean_score
 from wordforest.evaluation.meaning.cooccurrence import Array, Places
-from wordforest.evaluation.meaning.means import mean_score
-from wordforest.evaluation.meaning.tops import top_words
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.meaning.node_words import top_words
+from wordforest.evaluation.scores import Score
 from wordforest.vectors import Vectors
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from wordforest.evaluation.meaning.averages import TASK, mean_score, scores_by_depth
 from wordforest.evaluation.meaning.coherence import affinity, coherence_scores, families, family_scores
 from wordforest.evaluation.meaning.cooccurrence import Array, Cooccurrence
-from wordforest.evaluation.meaning.distinct import distinct_scores, uniqueness, use_scores
+from wordforest.evaluation.meaning.diversity import distinct_scores, uniqueness, use_scores
 from wordforest.evaluation.meaning.hierarchy import hierarchy_scores
 from wordforest.evaluation.meaning.intrusion import (
     ask,
@@ -20,11 +21,9 @@ from wordforest.evaluation.meaning.intrusion import (
     clues,
     found_by_npmi,
     found_by_ranker,
-    intrusion_scores,
 )
-from wordforest.evaluation.meaning.means import TASK
-from wordforest.evaluation.meaning.tops import TopWords, node_density, top_words
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.meaning.node_words import TopWords, node_density, top_words
+from wordforest.evaluation.scores import Score
 from wordforest.vectors import Vectors
 
 _NEIGHBOURS = 10
@@ -105,8 +104,8 @@ def judge_meaning(
     scores = [
         *coherence_scores(tops, found, seed=seed),
         *family_scores(tops, family, seed=seed),
-        *intrusion_scores("intrusion", tops, intrusion, seed=seed),
-        *intrusion_scores("intrusion, ranker", tops, ranked, seed=seed)[:1],
+        *scores_by_depth("intrusion", "accuracy", intrusion, tops.forest.depth, seed=seed),
+        mean_score("intrusion, ranker", "accuracy", ranked, seed=seed),
         Score(TASK, "intrusion, guessed", "accuracy", chance(questions), n_asked, len(tops)),
         *distinct_scores(tops, seed=seed),
         *use_scores(vectors, tops, seed=seed),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from wordforest.evaluation.bootstrap import generator, interval, resampled_accuracy
+from wordforest.evaluation.meaning.averages import TASK, mean_score, scores_by_depth
 from wordforest.evaluation.meaning.cooccurrence import Array
-from wordforest.evaluation.meaning.means import TASK, by_depth, mean_score
-from wordforest.evaluation.meaning.tops import TopWords, node_density, used_by_word
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.meaning.node_words import TopWords, node_density, used_by_word
+from wordforest.evaluation.scores import Score
 from wordforest.vectors import Vectors
 
 
@@ -54,19 +54,16 @@ def use_scores(vectors: Vectors, tops: TopWords, *, seed: int = 0) -> list[Score
     ``judged nodes`` have enough top words among the candidates; ``n_scored`` of them are judged, of ``n_total``.
     ``coverage`` and ``density`` are over all words of the vectors, not over the candidates alone.
     """
-    density = node_density(vectors)
-    judged = np.zeros(len(tops))
-    judged[tops.judged] = 1.0
+    depth, judged = tops.forest.depth, np.isin(np.arange(len(tops)), tops.judged)
     levels = [("", np.arange(len(tops)))]
     if len(tops.depths) > 1:
-        levels += [(by_depth("", depth), tops.at(depth)) for depth in tops.depths]
-    scores = []
+        levels += [(f" depth {d}", tops.at(d)) for d in tops.depths]
+    scores = scores_by_depth("density", "share", node_density(vectors), depth, seed=seed)
     for suffix, nodes in levels:
         n_judged = int(judged[nodes].sum())
         scores += [
             Score(TASK, f"judged nodes{suffix}", "share", n_judged / len(nodes), n_judged, len(nodes)),
             _coverage(f"coverage{suffix}", used_by_word(vectors, nodes) > 0, seed),
-            mean_score(f"density{suffix}", "share", density[nodes], seed=seed),
         ]
     return scores
 

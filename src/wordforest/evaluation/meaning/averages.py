@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wordforest.evaluation.bootstrap import N_RESAMPLES, generator, interval
 from wordforest.evaluation.meaning.cooccurrence import Array
-from wordforest.evaluation.score import Score
+from wordforest.evaluation.scores import Score
 
 TASK = "meaning"
 
@@ -49,24 +49,10 @@ def resampled_means(name: str, values: Array, groups: NDArray[np.int64] | None =
     return np.asarray(sums[drawn].sum(axis=1) / (n if values.ndim == 1 else n[:, None]), dtype=np.float64)
 
 
-def difference(name: str, metric: str, first: Array, second: Array, *, seed: int = 0) -> Score:
-    """Return the mean of ``first`` minus that of ``second``, nan left out, with its interval.
-
-    The nodes of two models are different things, so each side is resampled by itself.
-    """
-    scale = 100.0 if metric == "accuracy" else 1.0
-    one, other = (scale * values[~np.isnan(values)] for values in (first, second))
-    n_total = len(first) + len(second)
-    if not len(one) or not len(other):
-        return Score(TASK, name, metric, math.nan, 0, n_total)
-    many = resampled_means(f"{name}\0first", one, seed=seed) - resampled_means(f"{name}\0second", other, seed=seed)
-    return Score(TASK, name, metric, float(one.mean() - other.mean()), len(one) + len(other), n_total, *interval(many))
-
-
-def by_depth(name: str, depth: int) -> str:
-    """Return the name of a set at one depth.
-
-    >>> by_depth("coherence", 0)
-    'coherence depth 0'
-    """
-    return f"{name} depth {depth}"
+def scores_by_depth(name: str, metric: str, values: Array, depth: NDArray[np.integer], *, seed: int = 0) -> list[Score]:
+    """Return the mean of values of nodes, (M,), and where nodes have several depths the mean of each depth."""
+    scores = [mean_score(name, metric, values, seed=seed)]
+    if depth.max() > 0:
+        for d in range(int(depth.max()) + 1):
+            scores.append(mean_score(f"{name} depth {d}", metric, values[depth == d], seed=seed))
+    return scores
