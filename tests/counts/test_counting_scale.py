@@ -63,9 +63,17 @@ def same(a: Path, b: Path) -> bool:
 
 
 @given(
-    sentences_of_words, st.integers(1, 4), st.integers(1, 3), st.booleans(), st.none() | st.integers(1, 4),
-    st.integers(1, 60), st.integers(1, 40), st.integers(1, 2000), st.integers(1, 3), st.integers(0, 8),
-)  # fmt: skip
+    sentences_of_words,
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.booleans(),
+    st.none() | st.integers(1, 4),
+    st.integers(1, 60),
+    st.integers(1, 40),
+    st.integers(1, 2000),
+    st.integers(1, 3),
+    st.integers(0, 8),
+)
 @example([["a"], ["b"]], 1, 1, True, None, 1, 1, 1, 2, 1)
 @settings(deadline=None, max_examples=80)
 def test_any_ceiling_chunks_blocks_workers_and_files_give_the_reference(
@@ -95,9 +103,15 @@ def test_any_ceiling_chunks_blocks_workers_and_files_give_the_reference(
         patch.setattr(counts_module, "_MERGED_PAIRS", block)
         patch.setattr(counts_module, "_LEAST_SHARD", 1 + memory // 100)
         found = count(
-            folder, window=window, min_count=min_count, mark_sides=sides, max_contexts=max_contexts, memory=memory,
-            rules=TextRules("whitespace"), executor=Threads(n_workers),
-        )  # fmt: skip
+            folder,
+            window=window,
+            min_count=min_count,
+            mark_sides=sides,
+            max_contexts=max_contexts,
+            memory=memory,
+            rules=TextRules("whitespace"),
+            executor=Threads(n_workers),
+        )
     contexts = set(found.vocabulary.words[:max_contexts])
     expected: Counter[tuple[str, str]] = Counter()
     for (word, neighbour), n in reference(sentences, kept, window).items():

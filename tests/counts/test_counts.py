@@ -492,9 +492,15 @@ def test_a_threshold_above_all_frequencies_drops_nothing(tmp_path: Path) -> None
 
 
 @given(
-    word_sentences, windows, st.sampled_from([0.3, 0.05, 0.01]), st.booleans(), st.sampled_from([None, 2]),
-    st.integers(1, 20), st.integers(1, 20), st.integers(1, 3),
-)  # fmt: skip
+    word_sentences,
+    windows,
+    st.sampled_from([0.3, 0.05, 0.01]),
+    st.booleans(),
+    st.sampled_from([None, 2]),
+    st.integers(1, 20),
+    st.integers(1, 20),
+    st.integers(1, 3),
+)
 @settings(deadline=None)
 def test_thinned_counts_equal_the_slow_reference_for_any_shards_pieces_and_workers(
     tmp_path_factory: pytest.TempPathFactory,
@@ -509,8 +515,12 @@ def test_thinned_counts_equal_the_slow_reference_for_any_shards_pieces_and_worke
 ) -> None:
     path = write(tmp_path_factory.mktemp("thinned"), sentences)
     options: dict[str, Any] = {
-        "window": window, "min_count": 1, "max_vocab": max_vocab, "dynamic_window": dynamic, "subsample": t,
-    }  # fmt: skip
+        "window": window,
+        "min_count": 1,
+        "max_vocab": max_vocab,
+        "dynamic_window": dynamic,
+        "subsample": t,
+    }
     whole = count(path, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts_module, "SHARD_TOKENS", shard)

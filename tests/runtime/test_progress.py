@@ -82,9 +82,7 @@ def test_each_stage_has_its_own_clock(lines, stream, clock):
 
 def test_a_line_tells_objective_and_density():
     event = Event("learn", 1_500_000, 1_500_000, "words", {"objective": 12345.678, "density": 0.125})
-    assert (
-        describe(event, 3.0) == "learn: 1.5M words, 500.0k words/s, objective 12345.7, 12.5% non-zero, 3.0 s"
-    )  # fmt: skip
+    assert describe(event, 3.0) == "learn: 1.5M words, 500.0k words/s, objective 12345.7, 12.5% non-zero, 3.0 s"
 
 
 def test_no_time_gone_is_no_division_by_zero():

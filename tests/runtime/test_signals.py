@@ -110,9 +110,11 @@ def test_a_run_that_is_told_to_stop_keeps_what_was_done_and_goes_on(large_corpus
     endless = ["train", str(large_corpus), "--trees", "4", "--epochs", "100000", "--tol", "0", "--json"]
     command = [*WORDFOREST, *endless, "--out", str(tmp_path / "run")]
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, encoding="utf-8",
+        command,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
-    ) as process:  # fmt: skip
+    ) as process:
         steps = 0
         for line in process.stderr:
             steps += bool(json.loads(line).get("facts"))

@@ -53,11 +53,24 @@ class Reporter(AbstractContextManager["Reporter"]):
         """Leave the terminal as it was."""
 
 
-class LineReporter(Reporter):
+class _Written(Reporter):
+    """Writes lines."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def say(self, message: str) -> None:
+        """Write a line."""
+        self._stream.write(message + "\n")
+        self._stream.flush()
+
+
+class LineReporter(_Written):
     """Plain lines: the end of every stage, and now and then in between."""
 
     def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._clock = stream, clock
+        super().__init__(stream)
+        self._clock = clock
         self._started: dict[str, float] = {}
         self._shown: dict[str, float] = {}
         self._ended = ""
@@ -76,42 +89,26 @@ class LineReporter(Reporter):
         self._shown[event.stage] = now
         self.say(describe(event, now - started))
 
-    def say(self, message: str) -> None:
-        """Write a line."""
-        self._stream.write(message + "\n")
-        self._stream.flush()
 
-
-class QuietReporter(Reporter):
+class QuietReporter(_Written):
     """Warnings alone."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
 
     def say(self, message: str) -> None:
         """Write a line if it is a warning."""
         if message.startswith("warning:"):
-            self._stream.write(message + "\n")
-            self._stream.flush()
+            super().say(message)
 
 
-class JsonReporter(Reporter):
+class JsonReporter(_Written):
     """One JSON object a line."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
 
     def __call__(self, event: Event) -> None:
         """Write the event."""
-        self._write(asdict(event))
+        super().say(json.dumps(asdict(event), ensure_ascii=False))
 
     def say(self, message: str) -> None:
         """Write the message as an object."""
-        self._write({"message": message})
-
-    def _write(self, value: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(value, ensure_ascii=False) + "\n")
-        self._stream.flush()
+        super().say(json.dumps({"message": message}, ensure_ascii=False))
 
 
 class BarReporter(Reporter):
@@ -175,12 +172,8 @@ def _facts(event: Event, seconds: float) -> str:
     parts = [f"{_short(event.done)} {event.unit}"]
     if seconds > 0:
         parts.append(f"{_short(event.done / seconds)} {event.unit}/s")
-    if "objective" in event.facts:
-        parts.append(f"objective {event.facts['objective']:.6g}")
-    if "density" in event.facts:
-        parts.append(f"{event.facts['density']:.1%} non-zero")
-    if "loss" in event.facts:
-        parts.append(f"loss {event.facts['loss']:.4g}")
+    shown = {"objective": "objective {:.6g}", "density": "{:.1%} non-zero", "loss": "loss {:.4g}"}
+    parts += [form.format(event.facts[name]) for name, form in shown.items() if name in event.facts]
     return ", ".join(parts)
 
 

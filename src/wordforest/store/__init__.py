@@ -1,4 +1,4 @@
-"""The only room that opens result files: RUN and COUNTS folders, and the vector formats of other tools."""
+"""What lies on the disk: RUN and COUNTS folders, checkpoints, locks, and files of vectors of other tools."""
 
 from wordforest.store.checkpoint import (
     begin_checkpoint,

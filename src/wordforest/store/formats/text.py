@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,8 +39,9 @@ _LARGE = CHUNK // 2  # bytes of a block that is worth loading compiled code for
 def read_word2vec(source: VectorFile, skip: int) -> Vectors:
     """Return the vectors that follow a header, which follows ``skip`` lines of preface."""
     with opened(source.name) as handle:
-        n_words, width = parse_header(source.name, _line_after(source, handle, skip), skip + 1)
-        words, matrix = _read_rows(source, handle, b"", width, first=skip + 2)
+        lines = islice(_lines(source, handle), skip, None)
+        n_words, width = parse_header(source.name, next(lines), skip + 1)
+        words, matrix = _read_rows(source, lines, width, first=skip + 2)
     if len(words) != (n_words if source.limit is None else min(n_words, source.limit)):
         raise InputError(
             f"{source.name}, line {skip + 1}: the header promises {n_words} words, but {len(words)} came. "
@@ -54,23 +53,25 @@ def read_word2vec(source: VectorFile, skip: int) -> Vectors:
 def read_plain(source: VectorFile, skip: int) -> Vectors:
     """Return the vectors of lines ``word f1 .. fM`` after ``skip`` lines of preface."""
     with opened(source.name) as handle:
-        line = _line_after(source, handle, skip)
+        lines = islice(_lines(source, handle), skip, None)
+        line = next(lines)
         width = len(_fields(line)) - 1
         if width < 1:
             raise InputError(
                 f"{source.name}, line {skip + 1}: expected a word and its numbers, but {quoted(line)} came. {AGAIN}"
             )
-        words, matrix = _read_rows(source, handle, line, width, first=skip + 1)
+        words, matrix = _read_rows(source, chain([line], lines), width, first=skip + 1)
     return _named(source, words, matrix, first=skip + 1)
 
 
 def read_matrix(source: VectorFile) -> Dense:
     """Return the numbers of a file without words, shape (lines, M)."""
     with opened(source.name) as handle:
-        line = _line_after(source, handle, 0)
+        lines = _lines(source, handle)
+        line = next(lines, b"")
         if not line:
             raise InputError(f"{source.name}: expected a matrix of numbers, but the file is empty. {AGAIN}")
-        return _read_rows(source, handle, line, len(line.split()), first=1, has_words=False)[1]
+        return _read_rows(source, chain([line], lines), len(line.split()), first=1, has_words=False)[1]
 
 
 def write_word2vec(target: Path, vectors: Vectors) -> None:
@@ -137,20 +138,17 @@ def number_lines(vectors: Vectors, separator: str) -> Iterator[bytes]:
         yield (form % tuple((row + np.float32(0)).tolist())).encode()  # + 0 turns -0 into 0
 
 
-def _line_after(source: VectorFile, handle: BinaryIO, skip: int) -> bytes:
-    lines = [_whole_line(source, handle) for _ in range(skip + 1)]
-    return lines[0].removeprefix(BOM) if skip == 0 else lines[-1]
-
-
-def _whole_line(source: VectorFile, handle: BinaryIO) -> bytes:
-    """Return the rest of a line; memory is not spent on one that is no row of numbers."""
-    line = handle.readline(LONGEST_LINE)
-    if len(line) == LONGEST_LINE:
-        raise InputError(
-            f"{source.name}: expected a word and its numbers on each line, but a line of more than "
-            f"{LONGEST_LINE >> 20} MiB came: {quoted(line)}. Name a file of vectors."
-        )
-    return line
+def _lines(source: VectorFile, handle: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file; memory is not spent on one that is no row of numbers."""
+    mark = BOM
+    while line := handle.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise InputError(
+                f"{source.name}: expected a word and its numbers on each line, but a line of more than "
+                f"{LONGEST_LINE >> 20} MiB came: {quoted(line)}. Name a file of vectors."
+            )
+        yield line.removeprefix(mark)
+        mark = b""
 
 
 def _named(source: VectorFile, raw: Sequence[bytes], matrix: Dense, first: int) -> Vectors:
@@ -161,40 +159,23 @@ def _named(source: VectorFile, raw: Sequence[bytes], matrix: Dense, first: int) 
 
 
 def _read_rows(
-    source: VectorFile, handle: BinaryIO, line: bytes, width: int, first: int, *, has_words: bool = True
+    source: VectorFile, lines: Iterator[bytes], width: int, first: int, *, has_words: bool = True
 ) -> tuple[list[bytes], Dense]:
-    """Return words, where there are any, and numbers (lines, width) of ``line`` and those after it.
+    """Return the words, where there are any, and the numbers (lines, width) of lines up to the limit.
 
-    ``first`` is the number of ``line`` in the file. Memory grows with what is read, not with a header.
+    ``first`` is the number of the first line in the file. Memory grows with what is read, not with a header.
     """
     words: list[bytes] = []
-    values, number = bytearray(), first
-    for lines in _blocks(source, handle, line):
-        names, numbers = _parsed(lines, width, has_words) or _parsed_carefully(
-            source.name, lines, number, width, has_words
+    values, number, left = bytearray(), first, islice(lines, source.limit)
+    for line in left:
+        block = [line, *islice(left, CHUNK // len(line))]
+        names, numbers = _parsed(block, width, has_words) or _parsed_carefully(
+            source.name, block, number, width, has_words
         )
         words += names
         values += numbers
-        number += len(lines)
+        number += len(block)
     return words, np.frombuffer(values, np.float32).reshape(number - first, width)
-
-
-def _blocks(source: VectorFile, handle: BinaryIO, line: bytes) -> Iterator[list[bytes]]:
-    """Yield ``line``, where there is one, and the lines after it by the megabyte, at most ``limit`` in all."""
-    left = sys.maxsize if source.limit is None else source.limit
-    lines = [line] if line else []
-    while left and (lines := lines + _lines(source, handle)):
-        yield lines[:left]
-        left -= len(lines[:left])
-        lines = []
-
-
-def _lines(source: VectorFile, handle: BinaryIO) -> list[bytes]:
-    """Return the lines of about a megabyte, the last one whole."""
-    block = handle.read(CHUNK)
-    if block and not block.endswith(b"\n"):
-        block += _whole_line(source, handle)
-    return io.BytesIO(block).readlines()
 
 
 def _parsed(lines: Sequence[bytes], width: int, has_words: bool) -> tuple[list[bytes], bytes] | None:
