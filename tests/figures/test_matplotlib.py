@@ -35,12 +35,12 @@ def draw_all() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
-    """Every figure in every form, drawn twice."""
+    """Every figure as SVG and one in every form, drawn twice."""
     found: list[dict[str, bytes]] = []
     for _ in range(2):
         folder = tmp_path_factory.mktemp("figures")
         for name, figure in draw_all().items():
-            for form in ("png", "svg", "pdf"):
+            for form in ("png", "svg", "pdf") if name == "heatmap" else ("svg",):
                 store.write_figure(folder / f"{name}.{form}", figure, dpi=60)
         found.append({path.name: path.read_bytes() for path in folder.iterdir()})
     return found
@@ -48,7 +48,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
 
 def test_the_same_figure_gives_the_same_bytes(files: list[dict[str, bytes]]) -> None:
     first, second = files
-    assert len(first) == 12
+    assert len(first) == 6
     assert [name for name in first if first[name] != second[name]] == []
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordforest.figures.placement import place_labels
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10_000))
 def test_labels_with_room_hide_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -80,7 +80,10 @@ def test_results_hold_settings_seeds_seconds_memory_scores_and_comparisons(made)
     assert set(row["scores"]) == {"all", "development", "test"}
     score = next(score for score in row["scores"]["all"][0] if score["set"] == "weighted mean")
     assert score["low"] <= score["value"] <= score["high"]
-    assert {item["second_model"] for item in made.results["comparisons"]} == {"PCA", "PCA, flat"}
+    assert {tuple(item["vectors"]) for item in made.results["comparisons"]} == {
+        ("FOREST", "PCA"),
+        ("FOREST", "PCA, flat"),
+    }
 
 
 def test_scores_are_those_of_evaluate(made, data):

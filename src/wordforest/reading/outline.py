@@ -70,7 +70,7 @@ def as_text(lines: Sequence[Line], *, numbers: bool = False, shares: bool = Fals
 def as_mermaid(lines: Sequence[Line]) -> str:
     """Return a Mermaid flowchart from left to right; characters with a meaning there become number codes.
 
-    Pages refuse more than 500 edges unless told otherwise: choose some trees of a larger forest.
+    Pages refuse more than 500 edges by default: choose some trees of a larger forest.
     """
     rows = ["flowchart LR"]
     for line in lines:

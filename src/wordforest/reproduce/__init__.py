@@ -17,7 +17,7 @@ from wordforest.evaluation.datasets import demo_corpus
 from wordforest.reproduce.commands import FailedJobError, JobRunner
 from wordforest.reproduce.plan import FILE, Experiment, Trial, read_experiment, trials_of
 from wordforest.reproduce.report import Facts, build, to_html, to_markdown
-from wordforest.reproduce.results import Against, Row, against_reference, as_object, comparison_objects, make_row
+from wordforest.reproduce.results import Against, Row, against_reference, as_object, make_row
 from wordforest.reproduce.scoring import Scorer
 from wordforest.runtime.progress import Reporter
 
@@ -104,7 +104,7 @@ def _write(out: Path, experiment: Experiment, rows: list[Row], against: list[Aga
         "title": experiment.title,
         **kept,
         "rows": [as_object(row) for row in rows],
-        "comparisons": [item for found in against for item in comparison_objects(found)],
+        "comparisons": [item for found in against for item in found.as_objects()],
     }
     store.write_text(out / "REPORT.md", to_markdown(blocks))
     store.write_text(out / "report.html", to_html(experiment.title, blocks))

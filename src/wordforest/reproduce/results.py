@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from wordforest.evaluation import Comparison, Outcome, Score, compare, scores_of
+from wordforest.evaluation.report import as_objects, comparison_as_objects
 from wordforest.reproduce.commands import JobResult
 from wordforest.reproduce.plan import Trial
 from wordforest.reproduce.scoring import Scored
@@ -91,6 +92,11 @@ class Against:
     second: str
     comparisons: tuple[tuple[Column, Comparison], ...]
 
+    def as_objects(self) -> list[dict[str, Any]]:
+        """Return the comparisons for results.json; NaN becomes null."""
+        compared = [comparison for _, comparison in self.comparisons]
+        return [{"size": self.size, **item} for item in comparison_as_objects(compared, self.first, self.second)]
+
 
 def against_reference(rows: Sequence[Row], reference: str, known: Sequence[Against] = ()) -> list[Against]:
     """Return the comparisons of the reference with all other models of its size; ``known`` ones are not redone."""
@@ -131,20 +137,9 @@ def as_object(row: Row) -> dict[str, Any]:
         "commands": [job.command for job in row.jobs],
         "folders": [str(job.folder) for job in row.jobs],
         "scores": {
-            part: [[_plain(asdict(score)) for score in scores] for scores in by_seed]
-            for part, by_seed in row.scores.items()
+            part: [as_objects([(facts["model"], scores)]) for scores in by_seed] for part, by_seed in row.scores.items()
         },
     }
-
-
-def comparison_objects(found: Against) -> list[dict[str, Any]]:
-    """Return comparisons for results.json."""
-    head = {"size": found.size, "first_model": found.first, "second_model": found.second}
-    return [{**head, **_plain(asdict(comparison))} for _, comparison in found.comparisons]
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if value != value else value for name, value in values.items()}
 
 
 def _over_seeds(scores: Sequence[Score]) -> Number | None:
