@@ -141,9 +141,14 @@ def _gensim(name: str, _: Path, ids: np.ndarray, vocabulary: wf.Vocabulary, dime
         words = [*vocabulary.words, "\n"]
         path.write_text(" ".join(words[i] for i in ids.tolist()) + "\n", encoding="utf-8")
         model = Word2Vec(
-            corpus_file=str(path), vector_size=dimensions, sg=int(name == "sg"), window=5, min_count=1,
-            workers=available_cores(), seed=1,
-        )  # fmt: skip
+            corpus_file=str(path),
+            vector_size=dimensions,
+            sg=int(name == "sg"),
+            window=5,
+            min_count=1,
+            workers=available_cores(),
+            seed=1,
+        )
     return wf.Vectors(model.wv.index_to_key, model.wv.vectors), "gensim Word2Vec"
 
 

@@ -156,10 +156,19 @@ def spams(options: argparse.Namespace) -> None:
         rows.append((f"wordforest {dtype.__name__}", time.perf_counter() - started, codes.A))
     started = time.perf_counter()
     W = others.fistaTree(
-        np.asfortranarray(X.T), np.asfortranarray(D), np.zeros((520, len(X)), order="F"),
-        spams_tree(forest, np.ones(520)), False, numThreads=available_cores(), lambda1=penalty.lam / 2,
-        regul="tree-l2", loss="square", tol=1e-6, max_it=5000, compute_gram=True,
-    )  # fmt: skip
+        np.asfortranarray(X.T),
+        np.asfortranarray(D),
+        np.zeros((520, len(X)), order="F"),
+        spams_tree(forest, np.ones(520)),
+        False,
+        numThreads=available_cores(),
+        lambda1=penalty.lam / 2,
+        regul="tree-l2",
+        loss="square",
+        tol=1e-6,
+        max_it=5000,
+        compute_gram=True,
+    )
     rows.append(("SPAMS fistaTree, tol 1e-6", time.perf_counter() - started, np.asarray(W).T))
     best = min(wf.coder.objective(X, D, A, penalty) for _, _, A in rows)
     print("| coder | seconds | above the best objective | non-zeros |\n|---|---|---|---|")

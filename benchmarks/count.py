@@ -40,10 +40,14 @@ UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
 def speed(options: argparse.Namespace) -> None:
     """Print a table of all ways to count."""
     tokens = options.tokens or options.text
-    jobs = [(f"{kind}, {n} workers", ["ours", text, kind, str(n), ""])
-            for kind, text in (("whitespace", tokens), ("words", options.text)) for n in (1, 2)]  # fmt: skip
-    jobs += [(f"whitespace, 2 workers, {memory}", ["ours", tokens, "whitespace", "2", memory])
-             for memory in options.memory]  # fmt: skip
+    jobs = [
+        (f"{kind}, {n} workers", ["ours", text, kind, str(n), ""])
+        for kind, text in (("whitespace", tokens), ("words", options.text))
+        for n in (1, 2)
+    ]
+    jobs += [
+        (f"whitespace, 2 workers, {memory}", ["ours", tokens, "whitespace", "2", memory]) for memory in options.memory
+    ]
     jobs += [(f"gensim, vocabulary only, {n} workers", ["gensim", tokens, str(n)]) for n in (1, 2)]
     jobs += [("GloVe", ["glove", tokens, options.glove])] if options.glove else []
     print("| counting | M tokens/s | seconds | processor seconds | peak MB |\n|---|---|---|---|---|")

@@ -79,9 +79,20 @@ def glove(options: argparse.Namespace) -> None:
         (Path(folder) / "vocab.txt").write_text(vocabulary, encoding="utf-8")
         for threads in options.workers:
             command = [
-                str(Path(options.glove) / "glove"), "-input-file", "pairs.bin", "-vocab-file", "vocab.txt",
-                "-save-file", "out", "-vector-size", "52", "-iter", "1", "-threads", str(threads),
-            ]  # fmt: skip
+                str(Path(options.glove) / "glove"),
+                "-input-file",
+                "pairs.bin",
+                "-vocab-file",
+                "vocab.txt",
+                "-save-file",
+                "out",
+                "-vector-size",
+                "52",
+                "-iter",
+                "1",
+                "-threads",
+                str(threads),
+            ]
             started = time.perf_counter()
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
             seconds = time.perf_counter() - started
@@ -144,9 +155,13 @@ def visits_per_second(X: Any, trees: int, workers: int) -> float:
 
 
 def timed(
-    X: Any, model: tuple[int, float], settings: EntrySettings, workers: int, allocate: Any = np.empty,
+    X: Any,
+    model: tuple[int, float],
+    settings: EntrySettings,
+    workers: int,
+    allocate: Any = np.empty,
     on_pass: Any = None,
-) -> tuple[Any, float]:  # fmt: skip
+) -> tuple[Any, float]:
     """Learn with so many trees and this lam; return it, and the visits a second of the quickest pass but the first."""
     trees, lam = model
     penalty = ForestL2(wf.Forest.complete(trees), lam)

@@ -35,8 +35,16 @@ from wordforest.coder.forest import Forest
 from wordforest.store import Run, save_run
 
 SERVE = "import wordforest.cli.explore; from wordforest.cli import main; main()"
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-         "--window-size=1400,900", "--hide-scrollbars", "--enable-unsafe-swiftshader")  # fmt: skip
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--window-size=1400,900",
+    "--hide-scrollbars",
+    "--enable-unsafe-swiftshader",
+)
 # Runs a step in the page and tells how long it took until a condition holds, and a frame more.
 TIMED = """
 const finish = arguments[0], start = performance.now();
@@ -146,8 +154,14 @@ def measure(n_words: int, trees: int, density: float, scratch: Path) -> dict[str
 def pictures(runs: list[str], out: Path, words: list[str], analogy: list[str]) -> list[Path]:
     """Write every page of a run as a picture."""
     word = f"/word/{words[0]}"
-    pages = {"forest": "/", "leaves": "/?depth=2", "word": word, "compare": f"/compare/{','.join(words)}",
-             "analogy": f"/analogy/{','.join(analogy)}", "map": "/map"}  # fmt: skip
+    pages = {
+        "forest": "/",
+        "leaves": "/?depth=2",
+        "word": word,
+        "compare": f"/compare/{','.join(words)}",
+        "analogy": f"/analogy/{','.join(analogy)}",
+        "map": "/map",
+    }
     written = []
     with tempfile.TemporaryDirectory() as scratch, served(runs) as url, browser(Path(scratch)) as driver:
         open_page(driver, url + word[1:])

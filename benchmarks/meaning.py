@@ -39,15 +39,32 @@ from wordforest.text.tokenizer import split_forms
 from wordforest.text.tokens import TextRules, normalise
 
 ROWS = (
-    ("coherence", "npmi"), ("coherence depth 0", "npmi"), ("coherence depth 1", "npmi"), ("coherence depth 2", "npmi"),
-    ("coherence", "positive npmi"), ("random words", "npmi"), ("parent-child", "npmi"), ("unrelated", "npmi"),
-    ("parent-child - unrelated", "npmi"), ("parent-child / unrelated", "ratio"),
-    ("parent-child / unrelated depth 1", "ratio"), ("parent-child / unrelated depth 2", "ratio"),
-    ("intrusion", "accuracy"), ("intrusion depth 0", "accuracy"), ("intrusion depth 1", "accuracy"),
-    ("intrusion depth 2", "accuracy"), ("intrusion, ranker", "accuracy"), ("intrusion, guessed", "accuracy"),
-    ("overlap of nodes", "share"), ("unique words", "share"), ("judged nodes", "share"), ("density", "share"),
-    ("density depth 0", "share"), ("density depth 1", "share"), ("density depth 2", "share"),
-)  # fmt: skip
+    ("coherence", "npmi"),
+    ("coherence depth 0", "npmi"),
+    ("coherence depth 1", "npmi"),
+    ("coherence depth 2", "npmi"),
+    ("coherence", "positive npmi"),
+    ("random words", "npmi"),
+    ("parent-child", "npmi"),
+    ("unrelated", "npmi"),
+    ("parent-child - unrelated", "npmi"),
+    ("parent-child / unrelated", "ratio"),
+    ("parent-child / unrelated depth 1", "ratio"),
+    ("parent-child / unrelated depth 2", "ratio"),
+    ("intrusion", "accuracy"),
+    ("intrusion depth 0", "accuracy"),
+    ("intrusion depth 1", "accuracy"),
+    ("intrusion depth 2", "accuracy"),
+    ("intrusion, ranker", "accuracy"),
+    ("intrusion, guessed", "accuracy"),
+    ("overlap of nodes", "share"),
+    ("unique words", "share"),
+    ("judged nodes", "share"),
+    ("density", "share"),
+    ("density depth 0", "share"),
+    ("density depth 1", "share"),
+    ("density depth 2", "share"),
+)
 RELEVANCE = 0.6
 SHORTEST = 5  # words of a document that LDA learns from
 

@@ -51,9 +51,11 @@ def pyarrow(text: str, kind: str, workers: int) -> tuple[int, int]:
         return words.filter(pc.greater(pc.binary_length(words), 0)).dictionary_encode()
 
     lines = csv.open_csv(
-        text, csv.ReadOptions(block_size=BLOCK, column_names=["line"]),
-        csv.ParseOptions(delimiter="\x01", quote_char=False), csv.ConvertOptions(column_types={"line": pa.string()}),
-    )  # fmt: skip
+        text,
+        csv.ReadOptions(block_size=BLOCK, column_names=["line"]),
+        csv.ParseOptions(delimiter="\x01", quote_char=False),
+        csv.ConvertOptions(column_types={"line": pa.string()}),
+    )
     with ThreadPoolExecutor(workers) as pool:
         ids = pa.chunked_array(list(pool.map(split, lines))).unify_dictionaries()
     words = ids.chunk(0).dictionary
@@ -113,15 +115,18 @@ def main() -> None:
             text = options.tokens if kind == "whitespace" and options.tokens else options.text
             command = [sys.executable, __file__, "one", reader, text, kind, str(options.workers)]
             env = {**os.environ, "POLARS_MAX_THREADS": str(options.workers)}
-            runs = [json.loads(subprocess.run(command, check=True, capture_output=True, env=env).stdout)
-                    for _ in range(options.repeat)]  # fmt: skip
+            runs = [
+                json.loads(subprocess.run(command, check=True, capture_output=True, env=env).stdout)
+                for _ in range(options.repeat)
+            ]
             best = min(runs, key=lambda run: run["wall"])
             cpu = min(run["cpu"] for run in runs)
             print(
                 f"| {reader} | {kind} | {best['tokens'] / 1e6:.2f} | {best['words']:,} | "
                 f"{best['tokens'] / best['wall'] / 1e6:.2f} | {best['wall']:.2f} | {cpu:.2f} | "
-                f"{best['peak'] / 1e6:.0f} |", flush=True,
-            )  # fmt: skip
+                f"{best['peak'] / 1e6:.0f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Slow or foreign writings of the same maths, for comparison only."""
+"""Slow or foreign implementations of the same maths, for comparison only."""
 
 from __future__ import annotations
 

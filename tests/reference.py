@@ -1,4 +1,4 @@
-"""Slow writings of the text and count rules, straight from their definitions; the fast ones are tested against them."""
+"""Slow implementations of the text and count rules, by definition; the fast ones are compared with them."""
 
 from __future__ import annotations
 
