@@ -11,7 +11,8 @@ import pytest
 
 from tests.evaluation.test_suite import gensim_folder, keyed_vectors, random_vectors, write
 from wordforest.errors import InputError
-from wordforest.evaluation import METHODS, OFFSET, Section, analogy, judge, judge_analogies, product, read_questions
+from wordforest.evaluation import METHODS, analogy, judge
+from wordforest.evaluation.analogy import OFFSET, PRODUCT, Section, judge_analogies, read_questions
 from wordforest.vectors import Vectors
 
 
@@ -158,16 +159,17 @@ class TestProduct:
         a, b, c = nearness[asked.T]
         scores = b * c / (a + 1e-3)
         np.put_along_axis(scores, asked, -np.inf, axis=1)
-        assert analogy.find_answers(vectors, asked, product()).tolist() == scores.argmax(axis=1).tolist()
+        assert analogy.find_answers(vectors, asked, PRODUCT).tolist() == scores.argmax(axis=1).tolist()
 
     @pytest.mark.filterwarnings("ignore:Call to deprecated `init_sims`:DeprecationWarning")  # gensim warns of itself
-    def test_equals_gensim_with_its_epsilon(self) -> None:
+    def test_equals_gensim_with_its_epsilon(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(analogy, "_EPS", 1e-6)
         seed = 1
         vectors = random_vectors([f"w{i}" for i in range(200)], seed, n_dimensions=8)
         keyed = keyed_vectors(vectors)
         asked = np.array([np.random.default_rng(seed + i).permutation(200)[:3] for i in range(100)])
         theirs = [keyed.most_similar_cosmul([f"w{b}", f"w{c}"], [f"w{a}"], topn=1)[0][0] for a, b, c in asked]
-        answers = analogy.find_answers(vectors, asked, product(eps=1e-6))
+        answers = analogy.find_answers(vectors, asked, PRODUCT)
         assert [f"w{row}" for row in answers] == theirs
 
     def test_the_two_methods_differ(self) -> None:
@@ -179,4 +181,4 @@ class TestProduct:
 
     def test_opposite_words_have_a_finite_score(self) -> None:
         vectors = Vectors(["a", "b", "c", "d"], np.array([[-1], [2], [3], [1]], dtype=np.float32))
-        assert analogy.find_answers(vectors, np.array([[0, 1, 2]]), product()).tolist() == [3]
+        assert analogy.find_answers(vectors, np.array([[0, 1, 2]]), PRODUCT).tolist() == [3]

@@ -10,8 +10,7 @@ import pytest
 
 from tests.evaluation.test_suite import DATA, needs_data, random_vectors, write
 from wordforest.errors import InputError
-from wordforest.evaluation import Gap, judge_completion, read_gaps
-from wordforest.evaluation.completion import words_of
+from wordforest.evaluation.completion import Gap, judge_completion, read_gaps, words_of
 from wordforest.vectors import Vectors
 
 QUESTIONS = "id,question,a),b),c),d),e)\n"

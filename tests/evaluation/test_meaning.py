@@ -16,28 +16,13 @@ from tests.strategies import forests
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.evaluation import as_markdown, tabulate
-from wordforest.evaluation.meaning import (
-    Cooccurrence,
-    affinity,
-    agreement,
-    ask,
-    by_node,
-    clues,
-    families,
-    found_by_npmi,
-    found_by_ranker,
-    hierarchy_scores,
-    intrusion_sheet,
-    judge_meaning,
-    match_nodes,
-    overlaps,
-    stability_scores,
-    top_words,
-    uniqueness,
-)
+from wordforest.evaluation.meaning import Cooccurrence, intrusion_sheet, judge_meaning, stability_scores, top_words
 from wordforest.evaluation.meaning.averages import mean_score, resampled_means
-from wordforest.evaluation.meaning.coherence import family_scores
-from wordforest.evaluation.meaning.intrusion import chance
+from wordforest.evaluation.meaning.coherence import affinity, families, family_scores
+from wordforest.evaluation.meaning.diversity import overlaps, uniqueness
+from wordforest.evaluation.meaning.hierarchy import agreement, hierarchy_scores
+from wordforest.evaluation.meaning.intrusion import ask, by_node, chance, clues, found_by_npmi, found_by_ranker
+from wordforest.evaluation.meaning.stability import match_nodes
 from wordforest.vectors import Vectors
 
 N_TOPICS = 6

@@ -12,8 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.evaluation.test_suite import DATA, needs_data, random_vectors, write
 from wordforest.errors import InputError
-from wordforest.evaluation import Review, Reviews, judge_sentiment, read_reviews
-from wordforest.evaluation.sentiment import STRENGTHS
+from wordforest.evaluation.sentiment import STRENGTHS, Review, Reviews, judge_sentiment, read_reviews
 from wordforest.vectors import Vectors
 
 WORDS = [f"w{i}" for i in range(80)]

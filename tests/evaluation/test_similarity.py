@@ -13,8 +13,8 @@ from scipy import sparse, stats
 
 from tests.evaluation.test_suite import gensim_folder, keyed_vectors, plane_vectors, random_vectors, write
 from wordforest.errors import InputError
-from wordforest.evaluation import Pair, judge_similarity, read_pairs
 from wordforest.evaluation.bootstrap import _draws, resampled_spearman, spearman
+from wordforest.evaluation.similarity import Pair, judge_similarity, read_pairs
 from wordforest.vectors import Vectors
 
 GENSIM_SETS = ("wordsim353.tsv", "simlex999.txt")

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from wordforest.errors import InputError
-from wordforest.evaluation import METHODS, TASKS, TEN_SETS, Score, data, evaluate, find_data, judge, scores_of
+from wordforest.evaluation import METHODS, TASKS, Score, data, evaluate, find_data, judge, scores_of
+from wordforest.evaluation.scores import TEN_SETS
 from wordforest.evaluation.suite import half_of
 from wordforest.vectors import Vectors
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.options import OPTIONS, POSITIVE, Option
 
 Array = NDArray[Any]
 
 _PIECE = 1 << 22  # ids looked at a time: a text may be a memory map
 
 
-def at_least(settings: object, **least: int) -> None:
-    """Refuse settings that are not whole numbers of at least so much."""
-    for name, bound in least.items():
+def check_settings(settings: Any) -> None:
+    """Refuse settings that the table of options does not allow; numbers that are not in it are whole and at least 1."""
+    for name in settings.__dataclass_fields__:
         value = getattr(settings, name)
-        if not isinstance(value, int) or value < bound:
-            raise InputError(f"{name} = {value!r}, but it must be a whole number of at least {bound}.")
-
-
-def check_step(eta: float) -> None:
-    """Refuse a step size that is not a positive number."""
-    if not (math.isfinite(eta) and eta > 0):
-        raise InputError(f"eta = {eta}, but the step must be a finite number above 0. Leave it out if unsure.")
+        if name in OPTIONS:
+            OPTIONS[name].check(value)
+        elif not isinstance(value, bool):
+            Option(name, POSITIVE, 1, "", "").check(value)
 
 
 def count_words(ids: Array, counts: Array) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.baselines import nce_kernels as kernels
-from wordforest.baselines.checks import at_least, check_step, count_words
+from wordforest.baselines.checks import check_settings, count_words
 from wordforest.baselines.language_model import (
     LearnedVectors,
     LearningProgress,
@@ -33,6 +33,7 @@ from wordforest.baselines.language_model import (
 )
 from wordforest.baselines.nce_kernels import Model, Slots
 from wordforest.errors import InputError
+from wordforest.options import default
 from wordforest.runtime.threads import Executor, Threads
 
 Array = NDArray[Any]
@@ -50,20 +51,19 @@ _DIVERGED = 3.0  # times the loss at the start
 class NceSettings:
     """How to learn. ``share`` neighbouring examples are compared with the same noise words; 1 is the paper's way."""
 
-    dimensions: int = 52
-    window: int = 5  # to each side, within the sentence
-    noise: int = 25  # k, noise words for each word of the text
-    power: float = 1.0  # noise is drawn from count^power
+    dimensions: int = default("dimensions")
+    window: int = default("window")  # to each side, within the sentence
+    noise: int = default("noise")  # k, noise words for each word of the text
+    power: float = default("power")  # noise is drawn from count^power
     share: int = 16
-    epochs: int = 3
-    eta: float = 0.3  # AdaGrad's step at the start; it falls linearly to nothing
+    epochs: int = default("epochs", "nce")
+    eta: float = default("eta", "nce")  # AdaGrad's step at the start; it falls linearly to nothing
     batch: int = 2048  # tokens of a step, fewer on short texts
-    seed: int = 0
+    seed: int = default("seed")
 
     def __post_init__(self) -> None:
-        at_least(self, dimensions=1, window=1, noise=1, share=1, epochs=1, batch=1, seed=0)
-        check_step(self.eta)
-        if not (np.isfinite(self.power) and self.power >= 0):
+        check_settings(self)
+        if self.power < 0:
             raise InputError(f"power = {self.power}, but it must be at least 0: 1 is the text's own frequencies.")
 
 

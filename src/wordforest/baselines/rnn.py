@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.baselines.checks import at_least, check_step, count_words
+from wordforest.baselines.checks import check_settings, count_words
 from wordforest.baselines.language_model import (
     LearnedVectors,
     LearningProgress,
@@ -28,6 +28,7 @@ from wordforest.baselines.language_model import (
     held_out_start,
 )
 from wordforest.errors import InputError, MissingExtraError
+from wordforest.options import default
 from wordforest.runtime.gpu import check_device
 
 Array = NDArray[Any]
@@ -43,17 +44,16 @@ _DIVERGED = 100.0  # nats a token; a vocabulary that could start there does not 
 class RnnSettings:
     """How to learn. A chunk is ``streams`` x ``steps`` tokens, fewer on short texts, and gives one step of AdaGrad."""
 
-    dimensions: int = 52
-    epochs: int = 2
+    dimensions: int = default("dimensions")
+    epochs: int = default("epochs", "rnn")
     streams: int = 64
     steps: int = 20  # positions that errors go back
     samples: int = 1024  # words that scores are normalised over, while learning
-    eta: float = 0.05  # the step at the start; it falls linearly
-    seed: int = 0
+    eta: float = default("eta", "rnn")  # the step at the start; it falls linearly
+    seed: int = default("seed")
 
     def __post_init__(self) -> None:
-        at_least(self, dimensions=1, epochs=1, streams=1, steps=1, samples=1, seed=0)
-        check_step(self.eta)
+        check_settings(self)
 
 
 def learn_rnn(

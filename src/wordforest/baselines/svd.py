@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.baselines.checks import at_least
+from wordforest.baselines.checks import check_settings
 from wordforest.errors import InputError
+from wordforest.options import default
 from wordforest.runtime.threads import one_blas_thread
 
 Array = NDArray[Any]
@@ -26,14 +27,12 @@ _NARROW = 100  # rows or columns up to which a matrix is decomposed as a dense o
 class SvdSettings:
     """``power`` p gives words ``U S^p``."""
 
-    dimensions: int = 52
-    power: float = 1.0
-    seed: int = 0
+    dimensions: int = default("dimensions")
+    power: float = default("power")
+    seed: int = default("seed")
 
     def __post_init__(self) -> None:
-        at_least(self, dimensions=1, seed=0)
-        if not np.isfinite(self.power):
-            raise InputError(f"power = {self.power}, but it must be a finite number; 1 gives U S, 0 gives U.")
+        check_settings(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.baselines.checks import at_least, check_step
+from wordforest.baselines.checks import check_settings
 from wordforest.errors import InputError, MissingExtraError
+from wordforest.options import default
 
 _CHUNK = 1 << 20  # ids written at a time
 _SEEDS = 2**32  # gensim hands its seed to NumPy's old generator
@@ -28,23 +29,20 @@ _SEEDS = 2**32  # gensim hands its seed to NumPy's old generator
 class Word2VecSettings:
     """gensim's own defaults, but for the window of the paper, which is the same five."""
 
-    dimensions: int = 52
+    dimensions: int = default("dimensions")
     skip_gram: bool = True
     hierarchical: bool = False  # a Huffman tree in place of negative samples
-    window: int = 5
-    negative: int = 5
-    subsample: float = 1e-3
-    eta: float = 0.025
-    epochs: int = 5
-    seed: int = 0
+    window: int = default("window")
+    negative: int = default("negative")
+    subsample: float = default("subsample", "sg")
+    eta: float = default("eta", "sg")
+    epochs: int = default("epochs", "sg")
+    seed: int = default("seed")
 
     def __post_init__(self) -> None:
-        at_least(self, dimensions=1, window=1, negative=1, epochs=1, seed=0)
-        check_step(self.eta)
+        check_settings(self)
         if self.seed >= _SEEDS:
             raise InputError(f"seed = {self.seed}, but gensim takes seeds below {_SEEDS}.")
-        if not 0 <= self.subsample < 1:
-            raise InputError(f"subsample = {self.subsample}, but it must lie between 0 (off) and 1, as in 1e-3.")
 
 
 def learn_word2vec(

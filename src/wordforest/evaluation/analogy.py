@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from wordforest.evaluation.word_rows import rows_of
 from wordforest.vectors import Vectors
 
 _PRODUCT_CELLS = 2**21  # question words x vocabulary block, 8 MB in float32
+_EPS = 1e-3  # added to what 3CosMul divides by
 _SCORE_CELLS = 2**18  # questions x vocabulary block, 1 MB: stays in cache while it is summed and searched
 
 Question = tuple[str, str, str, str]
@@ -39,22 +39,19 @@ def _signed(cosines: Block) -> tuple[Block, Block]:
     return cosines, -cosines
 
 
-def _shifted(cosines: Block, *, eps: float) -> tuple[Block, Block]:
-    # rounding may bring a cosine below -1, which must not change a sign
-    near: Block = ((1 + cosines) / 2).clip(0, None)
-    far: Block = np.reciprocal(near + np.float32(eps))
+def _shifted(cosines: Block) -> tuple[Block, Block]:
+    near: Block = ((1 + cosines) / 2).clip(0, None)  # rounding may bring a cosine below -1: no sign may change
+    far: Block = np.reciprocal(near + np.float32(_EPS))
     return near, far
-
-
-def product(eps: float = 1e-3) -> Method:
-    """Return 3CosMul (Levy and Goldberg, 2014): s(b, w) s(c, w) / (s(a, w) + eps), with s = (1 + cosine) / 2."""
-    return Method("product", partial(_shifted, eps=eps), np.multiply)
 
 
 OFFSET = Method("offset", _signed, np.add)
 """3CosAdd, the rule of the paper: cos(b, w) - cos(a, w) + cos(c, w), so the word nearest to b - a + c."""
 
-METHODS = {method.name: method for method in (OFFSET, product())}
+PRODUCT = Method("product", _shifted, np.multiply)
+"""3CosMul (Levy and Goldberg, 2014): s(b, w) s(c, w) / (s(a, w) + 0.001), with s = (1 + cosine) / 2."""
+
+METHODS = {method.name: method for method in (OFFSET, PRODUCT)}
 
 
 @dataclass(frozen=True)
