@@ -7,7 +7,6 @@ import pytest
 
 import wordforest as wf
 from wordforest.errors import InputError
-from wordforest.evaluation.datasets import demo_corpus
 from wordforest.jobs.baseline import METHODS
 from wordforest.options import FROM_COUNTS
 
