@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
@@ -180,6 +180,7 @@ def choice(*names: str) -> Kind:
 
 POSITIVE = Kind("a whole number", _whole, int, "[1, inf)")
 NATURAL = Kind("a whole number", _whole, int, "[0, inf)")
+SEED = NATURAL._replace(range=f"[0, {1 << 63})")
 NUMBER = Kind("a finite number", _real, float)
 WEIGHT = NUMBER._replace(range="[0, inf)")
 STEP = NUMBER._replace(range="(0, inf)")
@@ -251,7 +252,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("errors", choice("strict", "replace"), "strict", "text", "What to do with bytes that are not UTF-8."),
         Option("dynamic_window", FLAG, False, "counts", "Pairs at distance d count in proportion to 1/d."),
         Option("subsample", RATE, 0.0, "counts word2vec", _SUBSAMPLE, by=dict.fromkeys(WORD2VEC, 1e-3)),
-        Option("subsample_seed", NATURAL, 0, "counts", "Which occurrences --subsample drops."),
+        Option("subsample_seed", SEED, 0, "counts", "Which occurrences --subsample drops."),
         Option("max_contexts", POSITIVE, None, "counts", "Contexts are so many of the most frequent words."),
         Option("mark_sides", FLAG, False, "counts", "Left and right neighbours are contexts of their own."),
         Option("measure", choice("pmi", "ppmi", "sppmi"), "pmi", "association", "Association of word and context."),
@@ -309,6 +310,15 @@ def taken_by(name: str) -> list[Option]:
     """Return the options of a command, a learner or a baseline, in the order of the table."""
     takers = {*COMMANDS.get(name, (name,))}
     return [row for row in OPTIONS.values() if takers & {*row.takers}]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Settings that are checked by the table when they are made, as far as it has their names."""
+
+    def __post_init__(self) -> None:
+        for name in (one.name for one in fields(self) if one.name in OPTIONS):
+            object.__setattr__(self, name, OPTIONS[name].check(getattr(self, name)))
 
 
 def check_known(given: Iterable[str], known: Iterable[str], what: str = "setting") -> None:

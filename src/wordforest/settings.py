@@ -10,7 +10,7 @@ from wordforest.coder.losses import weighing
 from wordforest.coder.penalties import ForestL2, forest_penalty
 from wordforest.counts.windows import WindowRules
 from wordforest.errors import InputError
-from wordforest.options import OPTIONS, PRESETS, check_known, default
+from wordforest.options import OPTIONS, PRESETS, Checked, check_known, default
 from wordforest.text import TextRules, WordRules
 from wordforest.text.reader import Errors
 from wordforest.text.tokenizer import Tokenizer
@@ -19,14 +19,7 @@ Measure = Literal["pmi", "ppmi", "sppmi"]
 
 
 @dataclass(frozen=True)
-class _Checked:
-    def __post_init__(self) -> None:
-        for name in (one.name for one in fields(self)):
-            object.__setattr__(self, name, OPTIONS[name].check(getattr(self, name)))
-
-
-@dataclass(frozen=True)
-class CountSettings(_Checked):
+class CountSettings(Checked):
     """How a corpus is counted; the defaults are the paper's."""
 
     window: int = default("window")
@@ -66,7 +59,7 @@ class CountSettings(_Checked):
 
 
 @dataclass(frozen=True)
-class AssociationSettings(_Checked):
+class AssociationSettings(Checked):
     """How counts become X; the defaults are the paper's."""
 
     measure: Measure = default("measure")

@@ -96,7 +96,7 @@ def test_bad_options_are_told(saved: str, tmp_path: Path, option: tuple[str, str
 def test_an_unknown_suffix_is_told_before_any_work(tmp_path: Path) -> None:
     result = run("heatmap", "absent", "--words", "a0", "--out", str(tmp_path / "h.gif"))
     assert result.exit_code == 2
-    assert ".png or .svg or .pdf" in result.stderr
+    assert ".png, .svg, .pdf" in result.stderr
 
 
 def test_tree_draws_a_run(tmp_path: Path) -> None:

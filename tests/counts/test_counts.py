@@ -359,7 +359,7 @@ def test_vocabulary_counts_sum_to_the_tokens(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("window", [0, -1])
 def test_a_window_below_one_is_an_error(tmp_path: Path, window: int) -> None:
-    with pytest.raises(InputError, match=rf"window = {window}, but it must be at least 1"):
+    with pytest.raises(InputError, match=rf"window = {window}, but it must be a whole number, at least 1"):
         count(tmp_path, window=window)
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from wordforest.coder.fit import Plan
 from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import L1, NonNegativeL1
-from wordforest.options import OPTIONS, default
+from wordforest.errors import InputError
+from wordforest.options import Checked, default
 
 
 @dataclass(frozen=True)
-class SparseCodingSettings:
+class SparseCodingSettings(Checked):
     """The same defaults as for the forest."""
 
     dimensions: int = default("dimensions")
@@ -26,8 +27,9 @@ class SparseCodingSettings:
     seed: int = default("seed")
 
     def __post_init__(self) -> None:
-        for name in ("dimensions", "lam", "epochs", "tol", "seed"):
-            OPTIONS[name].check(getattr(self, name))
+        super().__post_init__()
+        if str(self.lam) == "auto":
+            raise InputError("lam = auto is for the forest alone. Give a number, as in 0.1.")
 
     @property
     def plan(self) -> Plan:

@@ -203,7 +203,7 @@ def wordforest(context: typer.Context, version: bool = option(False, "Show the v
 def check_target(path: Path, force: bool, *suffixes: str) -> None:
     """Refuse a name that is not in one of the suffixes, or a file that is there, before any work is done."""
     if path.suffix.lower() not in suffixes:
-        raise InputError(f"{path}: expected a name in {' or '.join(suffixes)}. Choose one of them.")
+        raise InputError(f"{path}: expected a name in {', '.join(suffixes)}. Choose one of them.")
     keep_existing(path, force)
 
 

@@ -31,6 +31,7 @@ from wordforest.counts.windows import (
     row_blocks,
     vocabulary_rows,
 )
+from wordforest.options import default
 from wordforest.runtime.scratch import ScratchFiles
 from wordforest.runtime.threads import Executor, on_this_machine
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words, read_tokens
@@ -99,15 +100,15 @@ class Tally:
 def count(
     corpus: str | Path | Iterable[str | Path],
     *,
-    window: int = 5,
-    min_count: int = 10,
-    max_vocab: int | None = None,
-    dynamic_window: bool = False,
-    subsample: float = 0.0,
-    max_contexts: int | None = None,
-    mark_sides: bool = False,
-    subsample_seed: int = 0,
-    keep_words: Sequence[str] = (),
+    window: int = default("window"),
+    min_count: int = default("min_count"),
+    max_vocab: int | None = default("max_vocab"),
+    dynamic_window: bool = default("dynamic_window"),
+    subsample: float = default("subsample"),
+    max_contexts: int | None = default("max_contexts"),
+    mark_sides: bool = default("mark_sides"),
+    subsample_seed: int = default("subsample_seed"),
+    keep_words: Sequence[str] = default("keep_words"),
     rules: TextRules | None = None,
     executor: Executor | None = None,
     scratch_folder: Path | None = None,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.options import Checked, default
 from wordforest.runtime.compile import kernel, part_of_kernel, prefetch
 
 Int32s: TypeAlias = NDArray[np.int32]
@@ -45,31 +46,24 @@ class DenseRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WindowRules:
+class WindowRules(Checked):
     """What a pair is. The defaults are the paper's."""
 
-    window: int = 5
-    dynamic_window: bool = False  # a pair at distance d counts in proportion to 1/d
-    subsample: float = 0.0  # drop frequent words before windows are made (see keep_probability); 0 keeps all
-    max_contexts: int | None = None  # the most frequent words are contexts; pairs with others are not counted
-    mark_sides: bool = False  # left neighbours are columns 0 to C - 1, right ones C to 2 C - 1
-    subsample_seed: int = 0  # which occurrences are dropped
+    window: int = default("window")
+    dynamic_window: bool = default("dynamic_window")  # a pair at distance d counts in proportion to 1/d
+    subsample: float = default("subsample")  # drop frequent words before windows are made; 0 keeps all
+    max_contexts: int | None = default("max_contexts")  # pairs with rarer words are not counted
+    mark_sides: bool = default("mark_sides")  # left neighbours are columns 0 to C - 1, right ones C to 2 C - 1
+    subsample_seed: int = default("subsample_seed")  # which occurrences are dropped
 
     def __post_init__(self) -> None:
         """Refuse what cannot be counted."""
+        super().__post_init__()
         if self.dynamic_window and self.window > _WIDEST_DYNAMIC_WINDOW:
             raise InputError(
                 f"window = {self.window}, but with a dynamic window it must be at most {_WIDEST_DYNAMIC_WINDOW}: "
                 "weights 1/d in integers would grow past 64 bits. Use a smaller window, or one that is not dynamic."
             )
-        for name, fits, range_ in (
-            ("window", self.window >= 1, "at least 1"),
-            ("subsample", 0 <= self.subsample < 1, "at least 0 (keep all) and below 1"),
-            ("subsample_seed", 0 <= self.subsample_seed < 1 << 63, "a whole number from 0 on"),
-            ("max_contexts", self.max_contexts is None or self.max_contexts >= 1, "at least 1, or left out"),
-        ):
-            if not fits:
-                raise InputError(f"{name} = {getattr(self, name)}, but it must be {range_}.")
 
     def contexts(self, n_words: int) -> int:
         """Return C, how many words are contexts."""

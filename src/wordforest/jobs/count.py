@@ -17,7 +17,7 @@ from wordforest.counts.association import Allocate, pmi, sppmi
 from wordforest.errors import InputError
 from wordforest.jobs.count_on_cluster import ClusterTally, tally_on_cluster
 from wordforest.jobs.job import Job, versions
-from wordforest.options import check_known
+from wordforest.options import check_known, default
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Report, Reporter
 from wordforest.runtime.scratch import ScratchFiles
@@ -164,7 +164,11 @@ def held_out(source: str | Path) -> Counts:
 
 
 def associate(
-    counts: Counts, measure: str = "pmi", smoothing: float = 1.0, shift: float = 0.0, allocate: Allocate = np.empty
+    counts: Counts,
+    measure: str = default("measure"),
+    smoothing: float = default("smoothing"),
+    shift: float = default("shift"),
+    allocate: Allocate = np.empty,
 ) -> sparse.csr_array:
     """Return X (V, C) for the measure chosen; it may share index arrays with the counts.
 

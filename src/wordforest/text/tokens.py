@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.options import Checked, default
 from wordforest.runtime.compile import kernel
 from wordforest.runtime.scratch import ScratchFiles, read_at, write_at
 from wordforest.runtime.threads import Executor, Threads
@@ -33,13 +34,13 @@ _WORD_BYTES = 250  # of one word with all that is kept of it, in memory; with ca
 
 
 @dataclass(frozen=True)
-class TextRules:
+class TextRules(Checked):
     """How text becomes words. The defaults are the paper's."""
 
-    tokenizer: Tokenizer = "words"
-    lowercase: bool = True
-    numbers: bool = True  # numbers become #number#
-    errors: Errors = "strict"
+    tokenizer: Tokenizer = default("tokenizer")
+    lowercase: bool = default("lowercase")
+    numbers: bool = default("numbers")  # numbers become #number#
+    errors: Errors = default("errors")
 
 
 class IdFile:

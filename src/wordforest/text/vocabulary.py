@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordforest.errors import InputError
+from wordforest.options import Checked, default
 
 RARE = "#rare#"
 NUMBER = "#number#"
@@ -43,19 +44,12 @@ class Vocabulary:
 
 
 @dataclass(frozen=True)
-class WordRules:
+class WordRules(Checked):
     """Which words are kept. The defaults are the paper's."""
 
-    min_count: int = 10
-    max_vocab: int | None = None
-    keep_words: tuple[str, ...] = ()  # kept if they occur at all, before all others
-
-    def __post_init__(self) -> None:
-        """Refuse a vocabulary without words."""
-        if self.max_vocab is not None and self.max_vocab < 1:
-            raise InputError(
-                f"max_vocab = {self.max_vocab}, but it must be at least 1. Leave it out to keep all words."
-            )
+    min_count: int = default("min_count")
+    max_vocab: int | None = default("max_vocab")
+    keep_words: tuple[str, ...] = default("keep_words")  # kept if they occur at all, before all others
 
 
 def choose_words(words: list[str], counts: NDArray[np.int64], rules: WordRules) -> tuple[Vocabulary, NDArray[np.int32]]:
