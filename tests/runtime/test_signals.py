@@ -36,12 +36,12 @@ def test_a_signal_stops_at_once(number, kind):
         told(number)
 
 
-def test_between_steps_a_first_signal_waits_and_is_told():
+def test_between_steps_a_first_signal_waits_and_is_reported():
     said: list[str] = []
     with interrupts.listening(said.append), interrupts.step_by_step():
         interrupts.end_step()
         told(signal.SIGTERM)
-        assert interrupts.is_told()
+        assert interrupts.is_stopping()
         assert said == [interrupts.PATIENT]
         with pytest.raises(interrupts.Terminated):
             interrupts.end_step()
@@ -106,7 +106,7 @@ def test_handlers_are_put_back_and_what_is_ignored_stays_so():
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
-def test_a_run_that_is_told_to_stop_keeps_what_was_done_and_goes_on(large_corpus, tmp_path, number, code, word):
+def test_a_run_that_is_stopped_keeps_what_was_done_and_can_be_resumed(large_corpus, tmp_path, number, code, word):
     endless = ["train", str(large_corpus), "--trees", "4", "--epochs", "100000", "--tol", "0", "--json"]
     command = [*WORDFOREST, *endless, "--out", str(tmp_path / "run")]
     with subprocess.Popen(
@@ -182,7 +182,7 @@ def test_resume_does_not_go_on_with_another_text(corpus, tmp_path, monkeypatch):
     assert store.has_checkpoint(tmp_path / "run")
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_told(tmp_path):
+def test_a_file_that_shrinks_while_it_is_read_is_an_error(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("some words here\n" * 100_000)
     stream = opened(str(path))

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from wordforest.runtime.compile import kernel
 from wordforest.runtime.threads import Executor
-from wordforest.text.tokens import IdFile
-
-PIECE = 1 << 20  # ids thinned at a time
+from wordforest.text.tokens import PIECE, IdFile
 
 
 def keep_probability(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from wordforest import store
 from wordforest.coder.kernels import on_host
 from wordforest.coder.learn import Step
 from wordforest.errors import InputError
-from wordforest.runtime.signals import end_step, is_told
+from wordforest.runtime.signals import end_step, is_stopping
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
 _BYTES_PER_SECOND = 4e8  # a careful guess until a first checkpoint was written
@@ -64,7 +64,7 @@ class Checkpoint:
         """Write arrays, of any device, if the last time was long ago, or a signal asks to stop; then stop."""
         size = sum(array.nbytes for array in arrays.values())
         is_due = size * self._seconds_per_byte <= _SHARE * (time.monotonic() - self._last)
-        if self._folder and (is_due or is_told()):
+        if self._folder and (is_due or is_stopping()):
             started = time.monotonic()
             tensors = {name: np.asarray(on_host(array)) for name, array in arrays.items()}
             store.save_state(self._folder, tensors, history, self._text)

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from itertools import islice
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -208,7 +207,13 @@ class Cluster:
 
     def each(self, handles: list[Handle]) -> Iterator[tuple[int, Any]]:
         """Yield number and value of every handle as they are done; each is let go before the next."""
-        yield from self._completed(lambda i: handles[i], range(len(handles)), len(handles))
+        from distributed import as_completed
+
+        number = {handle.key: i for i, handle in enumerate(handles)}
+        done = as_completed(handles, loop=self.client.loop)
+        for _ in range(len(handles)):
+            handle = self._asked(lambda: next(done))
+            yield number[handle.key], self.get(handle)
 
     def collect(self, handles: list[Handle], on_done: Callable[[int], object] = lambda _: None) -> list[Any]:
         """Return the values of all handles, fetched as they are done; ``on_done`` hears the number of each."""
@@ -218,27 +223,6 @@ class Cluster:
             on_done(i)
         return values
 
-    def stream(self, start: Callable[[T], Handle], items: Iterable[T]) -> Iterator[tuple[T, Any]]:
-        """Start a task for every item, a few at a time, and yield items and values as they are done."""
-        yield from self._completed(start, items, self.n_parts)
-
-    def _completed(self, start: Callable[[T], Handle], items: Iterable[T], ahead: int) -> Iterator[tuple[T, Any]]:
-        from distributed import as_completed
-
-        left, begun = iter(items), dict[Any, T]()
-        done = as_completed(loop=self.client.loop)
-
-        def begin(n: int) -> None:
-            for item in islice(left, n):
-                done.add(handle := start(item))
-                begun[handle.key] = item
-
-        begin(ahead)
-        while begun:
-            handle = self._asked(lambda: next(done))
-            yield begun.pop(handle.key), self.get(handle)
-            begin(1)
-
     def attempt(self, work: Callable[[], R]) -> R:
         """Do a piece of work, again and again as long as what it put on the cluster is lost to dead workers."""
         for _ in range(_ATTEMPTS):
@@ -247,8 +231,7 @@ class Cluster:
             except _LostError as error:
                 reason = str(error)
         raise ClusterError(
-            f"workers were lost {_ATTEMPTS} times during one step ({reason}). Look into their logs; then go on with "
-            "--resume."
+            f"workers were lost {_ATTEMPTS} times during one step ({reason}). Look into their logs; then add --resume."
         )
 
     def _asked(self, question: Callable[[], R]) -> R:
@@ -264,19 +247,17 @@ class Cluster:
             raise ClusterError(
                 f"the workers died one after the other at the same task ({error.task}), the last at "
                 f"{error.last_worker.address}. Most often such a task needs more memory than a worker has: give "
-                "workers more, or more workers. docs/cluster.md says how much is needed. Then go on with --resume."
+                "workers more, or more workers. docs/cluster.md says how much is needed. Then add --resume."
             ) from error
         except (CancelledError, OSError) as error:
-            told = isinstance(error, CancelledError | CommClosedError | TimeoutError | ConnectionError)
-            if (
-                not told and getattr(error, "errno", None) is not None
-            ):  # of a task, as a full disk; Dask's have no number
+            is_of_dask = isinstance(error, CancelledError | CommClosedError | TimeoutError | ConnectionError)
+            if not is_of_dask and getattr(error, "errno", None) is not None:  # of a task, as a full disk
                 raise
             if self._alive():
                 raise _LostError(f"workers died, and what a task needed with them ({error}). Run it again.") from error
             raise ClusterError(
                 f"the scheduler of Dask at {self.client.scheduler.address} does not answer any more. Start it and its "
-                "workers again, and go on with --resume."
+                "workers again, and add --resume."
             ) from error
 
     def _alive(self) -> bool:

@@ -1,4 +1,4 @@
-"""One graphics card beside the processor: what to do and to say where it is missing, or its memory is too small."""
+"""One GPU beside the processor: what to do and to say where it is missing, or its memory is too small."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def check_device(device: str, what: str = "the device cuda", extra: str = "gpu")
     except ImportError:
         raise MissingExtraError(what, extra) from None
     if not torch.cuda.is_available():
-        raise InputError("device = 'cuda', but PyTorch sees no CUDA card. Use the device cpu.")
+        raise InputError("device = 'cuda', but PyTorch sees no CUDA GPU. Use the device cpu.")
 
 
 @lru_cache(maxsize=1)
 def has_triton() -> bool:
-    """Say whether kernels of our own can be compiled for a card; without, PyTorch's operations take their place."""
+    """Say whether kernels of our own can be compiled for a GPU; without, PyTorch's operations take their place."""
     return find_spec("triton") is not None
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Say whether a card ran out of memory, without importing PyTorch."""
+    """Say whether a GPU ran out of memory, without importing PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(error, torch.cuda.OutOfMemoryError)
 
 
 def free_unused() -> None:
-    """Give memory that PyTorch keeps for later back to the card."""
+    """Give memory that PyTorch keeps for later back to the GPU."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -72,10 +72,10 @@ def by_halves(join: Callable[[Any, Any], Any]) -> Callable[[F], F]:
 
 @contextmanager
 def memory_told(what: str, advice: str) -> Iterator[None]:
-    """Turn a card's lack of memory, where nothing smaller helped, into a sentence for a person."""
+    """Turn a GPU's lack of memory, where nothing smaller helped, into a sentence for a person."""
     try:
         yield
     except RuntimeError as error:
         if not out_of_memory(error):
             raise
-        raise InputError(f"the card has too little memory for {what}, even in small blocks. {advice}") from error
+        raise InputError(f"the GPU has too little memory for {what}, even in small blocks. {advice}") from error

@@ -1,4 +1,4 @@
-"""Being told to stop by Ctrl-C or SIGTERM: at once, or after the step at hand, where a checkpoint can follow it."""
+"""Stopping by Ctrl-C or SIGTERM: at once, or after the step at hand, where a checkpoint can follow it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def raised() -> KeyboardInterrupt | None:
     return _listener.raised
 
 
-def is_told() -> bool:
+def is_stopping() -> bool:
     """Return whether a signal waits."""
     return _listener.came != 0
 

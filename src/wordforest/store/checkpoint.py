@@ -54,7 +54,7 @@ def load_state(folder: Path, text: str = "") -> tuple[Tensors, list[dict[str, An
 
 
 def drop_empty_checkpoint(folder: Path) -> None:
-    """Remove a checkpoint from which nothing could go on."""
+    """Remove a checkpoint from which nothing could be resumed."""
     if has_checkpoint(folder) and len(list((folder / CHECKPOINT).iterdir())) == 1:
         remove_checkpoint(folder)
 

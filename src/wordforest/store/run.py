@@ -122,8 +122,8 @@ def check_free(folder: Path, *, force: bool) -> None:
         raise InputError(f"{folder}: expected a folder, but this is a file. Choose another --out.")
     if not force and folder.exists() and any(folder.iterdir()):
         begun = any((folder / name).is_dir() for name in (CHECKPOINT, COUNTS)) and not is_run_folder(folder)
-        go_on = "add --resume to go on with it, " if begun else ""
-        raise InputError(f"{folder} already exists; {go_on}add --force to replace it or choose another --out.")
+        hint = "add --resume to resume it, " if begun else ""
+        raise InputError(f"{folder} already exists; {hint}add --force to replace it or choose another --out.")
 
 
 def write_history(path: Path, history: list[dict[str, Any]]) -> None:

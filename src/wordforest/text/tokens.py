@@ -29,6 +29,7 @@ from wordforest.text.vocabulary import NUMBER
 _MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew, with little memory
 _FORM_BYTES = 1 << 12  # with more, a form for each so many bytes: about a fiftieth of them, for several workers
 _NOTED_CHUNKS = 32
+PIECE = 1 << 20  # ids read at a time
 _LEAST_MEMORY = 64 << 20  # that words may take in any case
 _WORD_BYTES = 250  # of one word with all that is kept of it, in memory; with care
 
@@ -182,7 +183,7 @@ class _Reading:
             scratch.cut("words.txt", self._noted["words"])
         self._ids = IdFile(scratch, "ids.bin")
         if notes:
-            self._go_on()
+            self._resume()
 
     def take(self, chunk: Chunk, forms: Forms | None) -> None:
         """Write the ids of a chunk and count its words; of one that was read before, only compare the text."""
@@ -257,14 +258,14 @@ class _Reading:
         }
         self._scratch.note({"read": self._noted})
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         """Take up the words and ids of an earlier try."""
         words = read_at(self._scratch.file("words.txt"), 0, self._noted["words"]).tobytes().decode().split("\n")[:-1]
         self._index = {word: i for i, word in enumerate(words)}
         self._words_noted, self._border = len(words), self._noted["border"]
         self._counts = np.zeros(max(len(words), 1 << 16), dtype=np.int64)
-        for start in range(0, len(self._ids), 1 << 20):
-            ids = self._ids.read(start, start + (1 << 20))
+        for start in range(0, len(self._ids), PIECE):
+            ids = self._ids.read(start, start + PIECE)
             self._counts += np.bincount(ids[ids >= 0], minlength=len(self._counts))
         self.n_tokens = int(self._counts.sum())
 
