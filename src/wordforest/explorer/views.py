@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.explorer.model import Model, complete
+from wordforest.reading.columns import largest
 from wordforest.vectors import Neighbors, UnknownWordError
 
 MAX_COMPARED = 5
@@ -121,17 +122,10 @@ def _contexts(model: Model, node: int, k: int) -> dict[str, Any] | None:
     if model.dictionary is None:
         return None
     column = model.dictionary[:, node]
-    best = np.argsort(-column, kind="stable") if len(column) <= k else _top(column, k)
-    worst = np.argsort(column, kind="stable") if len(column) <= k else _top(-column, k)
     return {
-        "positive": [[model.words[row], _short(column[row])] for row in best[:k] if column[row] > 0],
-        "negative": [[model.words[row], _short(column[row])] for row in worst[:k] if column[row] < 0],
+        "positive": [[model.words[row], _short(column[row])] for row in largest(column, k) if column[row] > 0],
+        "negative": [[model.words[row], _short(column[row])] for row in largest(-column, k) if column[row] < 0],
     }
-
-
-def _top(column: NDArray[Any], k: int) -> NDArray[np.intp]:
-    rows = np.sort(np.argpartition(-column, k - 1)[:k])
-    return rows[np.argsort(-column[rows], kind="stable")]
 
 
 def _shared(codes: NDArray[np.float64]) -> list[dict[str, Any]]:

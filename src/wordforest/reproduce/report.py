@@ -128,14 +128,14 @@ def _head(facts: Facts, rows: Sequence[Row]) -> str:
 
 
 def _scores(rows: Sequence[Row], columns: Sequence[Column], experiment: Experiment) -> list[Block]:
-    best = {column.key: _best(rows, column) for column in columns}
+    best = {column.name: _best(rows, column) for column in columns}
     paper = {row.trial.model.name: _paper(experiment, row) for row in rows}
     cells = [
-        (row.trial.model.name, *(_cell(row.number(c), c, best[c.key], paper[row.trial.model.name]) for c in columns))
+        (row.trial.model.name, *(_cell(row.number(c), c, best[c.name], paper[row.trial.model.name]) for c in columns))
         for row in rows
     ]
     charts = tuple(svg for column in columns if (svg := _chart(rows, column, paper)))
-    table = _table(("model", *(column.title for column in columns)), cells)
+    table = _table(("model", *(column.name for column in columns)), cells)
     return [table, Charts(charts)] if charts else [table]
 
 
@@ -144,8 +144,8 @@ def _chart(rows: Sequence[Row], column: Column, paper: dict[str, dict[str, float
     for row in rows:
         if number := row.number(column):
             name = row.trial.model.name
-            shown.append(Dot(name, number.value, number.low, number.high, paper[name].get(column.key, math.nan)))
-    return dots(column.title, shown, column.digits)
+            shown.append(Dot(name, number.value, number.low, number.high, paper[name].get(column.name, math.nan)))
+    return dots(column.name, shown, column.digits)
 
 
 def _paper(experiment: Experiment, row: Row) -> dict[str, float]:
@@ -159,7 +159,7 @@ def _best(rows: Sequence[Row], column: Column) -> float:
 
 
 def _cell(number: Number | None, column: Column, best: float, paper: dict[str, float]) -> str:
-    theirs = f" ({paper[column.key]:g})" if column.key in paper else ""
+    theirs = f" ({paper[column.name]:g})" if column.name in paper else ""
     if number is None:
         return _MISSING + theirs
     d = column.digits
@@ -181,7 +181,7 @@ def _compared(against: Sequence[Against]) -> list[Block]:
         f"Differences on the items that both could be scored on, {reference} minus the other, first seeds, with 95 % "
         "intervals from the same resamples for both; p: exact McNemar test for accuracies, paired bootstrap for "
         "correlations.",
-        _table(("against", *(column.title for column in COLUMNS)), cells),
+        _table(("against", *(column.name for column in COLUMNS)), cells),
     ]
     if behind := [line for found in against if (line := _not_ahead(found))]:
         blocks += [f"Where {reference} is not clearly ahead (p < {_CLEAR}):", _items(behind)]
@@ -198,8 +198,8 @@ def _difference(found: Against, column: Column) -> str:
 
 def _not_ahead(found: Against) -> str:
     """Return in which tasks the reference is behind another model, and in which there is no clear difference."""
-    behind = [c.title for c, at in found.comparisons if at.difference < 0 and at.p < _CLEAR]
-    open_ = [c.title for c, at in found.comparisons if at.p >= _CLEAR]
+    behind = [c.name for c, at in found.comparisons if at.difference < 0 and at.p < _CLEAR]
+    open_ = [c.name for c, at in found.comparisons if at.p >= _CLEAR]
     parts = [f"behind in {', '.join(behind)}"] if behind else []
     parts += [f"no clear difference in {', '.join(open_)}"] if open_ else []
     return f"{found.second}, M = {found.size}: {'; '.join(parts)}" if parts else ""
@@ -207,7 +207,7 @@ def _not_ahead(found: Against) -> str:
 
 def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[Block]:
     parts = [(column, half) for column in columns for half in HALVES]
-    header = ("model", *(f"{column.title}, {_SHORT[half]}" for column, half in parts))
+    header = ("model", *(f"{column.name}, {_SHORT[half]}" for column, half in parts))
     cells = [(_label(row), *(_short(row.number(column, half), column) for column, half in parts)) for row in rows]
     about = (
         "Every set is split in two by a hash of its items. Choose settings by the development half and report the test "

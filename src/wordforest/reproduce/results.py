@@ -17,10 +17,9 @@ from wordforest.reproduce.scoring import Scored
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the tables: one summary of a task. ``key`` names the paper's value in the TOML file."""
+    """A column of the tables: one summary of a task. ``name`` is also that of the paper's value in the TOML file."""
 
-    key: str
-    title: str
+    name: str
     task: str
     set: str  # empty: the only set of the task
     digits: int
@@ -31,11 +30,11 @@ class Column:
 
 
 COLUMNS = (
-    Column("similarity", "similarity", "similarity", "weighted mean", 3),
-    Column("syntactic", "syntactic", "analogy", "syntactic", 1),
-    Column("semantic", "semantic", "analogy", "semantic", 1),
-    Column("completion", "completion", "completion", "", 1),
-    Column("sentiment", "sentiment", "sentiment", "", 1),
+    Column("similarity", "similarity", "weighted mean", 3),
+    Column("syntactic", "analogy", "syntactic", 1),
+    Column("semantic", "analogy", "semantic", 1),
+    Column("completion", "completion", "", 1),
+    Column("sentiment", "sentiment", "", 1),
 )
 
 
