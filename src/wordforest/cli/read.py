@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from wordforest.cli.command import VECTORS, argument, command, keep_existing, option, read_vectors
 from wordforest.errors import InputError
@@ -144,32 +144,15 @@ def convert(
 ) -> None:
     """Read vectors in one format and write them in another."""
     from wordforest import store
+    from wordforest.jobs.job import Job
 
     for path in store.vector_files(target):
         keep_existing(path, force)
     if target.exists() and target.resolve() == Path(source).resolve():
         raise InputError(f"{target}: IN and OUT are the same, and OUT would lose what vectors do not hold. Rename OUT.")
     vectors = read_vectors(source)
-    if target.suffix:
+    with nullcontext() if target.suffix else Job(target, force=True) as job:
         store.write_vectors(target, vectors)
-    else:
-        _write_folder(target, vectors)
+        if job:
+            job.checkpoint.remove()
     sys.stderr.write(f"wrote {target}: {len(vectors)} words, {vectors.n_dimensions} dimensions\n")
-
-
-def _write_folder(target: Path, vectors: Any) -> None:
-    """Write a run folder, alone in it; one made for nothing goes away."""
-    from wordforest import store
-
-    is_new = not target.exists()
-    target.mkdir(parents=True, exist_ok=True)
-    try:
-        with store.locked(target):
-            store.remove_leftovers(target)
-            store.write_vectors(target, vectors)
-            store.remove_checkpoint(target)
-    except BaseException:
-        if is_new:
-            with suppress(OSError):  # somebody else's files are there by now
-                target.rmdir()
-        raise
