@@ -173,9 +173,12 @@ def interrupted(counts: Path, out: Path, *options: str) -> tuple[int, str]:
     """Train without end, press Ctrl-C after some steps, and return the exit code and the last line."""
     command = [*WORDFOREST, "train", str(counts), "--out", str(out), "--epochs", "100000", "--tol", "0", "--json"]
     process = subprocess.Popen(
-        [*command, *options], stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
+        [*command, *options],
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=environment(),
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
-    )  # fmt: skip
+    )
     assert process.stderr is not None
     for line in process.stderr:
         if json.loads(line).get("facts"):
