@@ -333,14 +333,14 @@ def test_options_that_cannot_be_are_refused(options: Any) -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
-def test_a_missing_card_is_said() -> None:
+def test_a_missing_gpu_is_said() -> None:
     with pytest.raises(InputError, match="no CUDA GPU"):
         learn_rnn(*text(), SMALL, device="cuda")
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
-def test_a_card_learns_like_the_cores_and_repeats_its_bits() -> None:
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_learns_like_the_cores_and_repeats_its_bits() -> None:
     cpu, one, same = (learn_rnn(*text(2000), SMALL, device=device) for device in ("cpu", "cuda", "cuda"))
     np.testing.assert_array_equal(same.vectors, one.vectors)
     assert one.history[-1]["perplexity"] == pytest.approx(

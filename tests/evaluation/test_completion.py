@@ -1,4 +1,4 @@
-"""Sentence completion against cases worked by hand and a plain writing of the rule."""
+"""Sentence completion against cases worked by hand and a plain implementation of the rule."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A word w is predicted from the words around it, each position j with weights of 
 
     r_hat = sum_j c_j * r_j          s(w) = q_w . r_hat + b_w          p(w | context) = exp s(w)
 
-The normalising constant stays at 1. Learning tells a word of the text from k words of noise, drawn from p_n(w)
+The normalising constant stays at 1. Learning sets a word of the text apart from k words of noise, drawn from p_n(w)
 proportional to count^power: with ``delta(w) = s(w) - log(k p_n(w))`` it minimises, summed over the text::
 
     -log sigma(delta(w)) - sum over noise x of log(1 - sigma(delta(x)))

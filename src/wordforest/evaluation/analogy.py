@@ -63,7 +63,7 @@ class Section:
 
     @property
     def syntactic(self) -> bool:
-        """Tell whether the relation is one of grammar rather than of meaning."""
+        """Whether the relation is one of grammar rather than of meaning."""
         return self.name.startswith("gram")
 
 

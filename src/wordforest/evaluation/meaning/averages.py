@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,3 +57,15 @@ def scores_by_depth(name: str, metric: str, values: Array, depth: NDArray[np.int
         for d in range(int(depth.max()) + 1):
             scores.append(mean_score(f"{name} depth {d}", metric, values[depth == d], seed=seed))
     return scores
+
+
+def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Array:
+    """Return part / whole, NaN where the whole is 0."""
+    part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
+    return np.asarray(np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0))
+
+
+def row_means(values: Array, chosen: NDArray[np.bool_]) -> Array:
+    """Return the mean of the chosen values of every row, (n, M) -> (n,); NaN where none is chosen or known."""
+    chosen = chosen & ~np.isnan(values)
+    return ratio(np.where(chosen, values, 0.0).sum(axis=1), chosen.sum(axis=1))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.evaluation.bootstrap import interval
-from wordforest.evaluation.meaning.averages import TASK, mean_score, resampled_means, scores_by_depth
+from wordforest.evaluation.meaning.averages import TASK, mean_score, ratio, resampled_means, row_means, scores_by_depth
 from wordforest.evaluation.meaning.cooccurrence import CSR, Array, Cooccurrence, Places
 from wordforest.evaluation.meaning.node_words import TopWords
 from wordforest.evaluation.scores import Score
@@ -67,7 +67,7 @@ def families(tops: TopWords, found: Affinity) -> Family:
     other = same_depth & (tree[None] != tree[child][:, None]) & judged[None]
     measures = (found.npmi, found.positive)
     related = np.stack([values[child, parent] for values in measures], axis=1)  # (C, 2)
-    unrelated = np.stack([_row_means(values[child], other) for values in measures], axis=1)
+    unrelated = np.stack([row_means(values[child], other) for values in measures], axis=1)
     unknown = np.isnan(related).any(axis=1) | np.isnan(unrelated).any(axis=1)
     related[unknown] = unrelated[unknown] = np.nan
     return Family(child, related, unrelated)
@@ -122,13 +122,8 @@ def _family_scores(suffix: str, tops: TopWords, family: Family, chosen: NDArray[
         score("parent-child", "npmi", float(mean[0]), many[:, 0]),
         score("unrelated", "npmi", float(mean[2]), many[:, 2]),
         score("parent-child - unrelated", "npmi", float(mean[0] - mean[2]), many[:, 0] - many[:, 2]),
-        score("parent-child / unrelated", "ratio", float(_ratio(mean[1], mean[3])), _ratio(many[:, 1], many[:, 3])),
+        score("parent-child / unrelated", "ratio", float(ratio(mean[1], mean[3])), ratio(many[:, 1], many[:, 3])),
     ]
-
-
-def _ratio(first: Array, second: Array) -> Array:
-    first, second = np.asarray(first), np.asarray(second)
-    return np.asarray(np.divide(first, second, out=np.full(second.shape, np.nan), where=second > 0))
 
 
 def _means(membership: CSR, values: CSR) -> Array:
@@ -136,12 +131,4 @@ def _means(membership: CSR, values: CSR) -> Array:
     sums = (membership.T @ values @ membership).toarray()
     sizes = np.asarray(membership.sum(axis=0), dtype=np.float64)
     pairs = np.outer(sizes, sizes) - (membership.T @ membership).toarray()
-    return np.asarray(np.divide(sums, pairs, out=np.full(sums.shape, np.nan), where=pairs > 0))
-
-
-def _row_means(values: Array, chosen: NDArray[np.bool_]) -> Array:
-    """Return the mean of the chosen values of every row, (C, M) -> (C,); nan where none is chosen or known."""
-    chosen = chosen & ~np.isnan(values)
-    n = chosen.sum(axis=1)
-    sums = np.where(chosen, values, 0.0).sum(axis=1)
-    return np.asarray(np.divide(sums, n, out=np.full(len(values), np.nan), where=n > 0))
+    return ratio(sums, pairs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wordforest.evaluation.bootstrap import generator, interval, resampled_accuracy
-from wordforest.evaluation.meaning.averages import TASK, mean_score, scores_by_depth
+from wordforest.evaluation.meaning.averages import TASK, mean_score, ratio, row_means, scores_by_depth
 from wordforest.evaluation.meaning.cooccurrence import Array
 from wordforest.evaluation.meaning.node_words import TopWords, node_density, used_by_word
 from wordforest.evaluation.scores import Score
@@ -20,9 +20,9 @@ def overlaps(tops: TopWords) -> Array:
     common = (tops.membership.T @ tops.membership).toarray()
     sizes = np.diag(common)
     smaller = np.minimum.outer(sizes, sizes)
-    shares = np.divide(common, smaller, out=np.full(common.shape, np.nan), where=smaller > 0)
+    shares = ratio(common, smaller)
     np.fill_diagonal(shares, np.nan)
-    return np.asarray(shares)
+    return shares
 
 
 def uniqueness(tops: TopWords) -> Array:
@@ -33,17 +33,14 @@ def uniqueness(tops: TopWords) -> Array:
     nodes_of_word = np.asarray(tops.membership.sum(axis=1), dtype=np.float64)  # (U,), at least 1
     sizes = np.asarray(tops.membership.sum(axis=0), dtype=np.float64)  # (M,)
     sums = tops.membership.T @ (1.0 / nodes_of_word)
-    return np.asarray(np.divide(sums, sizes, out=np.full(len(tops), np.nan), where=sizes > 0))
+    return ratio(sums, sizes)
 
 
 def distinct_scores(tops: TopWords, *, seed: int = 0) -> list[Score]:
     """Return the mean overlap of two nodes' top words and the share of unique words, with intervals over nodes."""
     shared = overlaps(tops)
-    known = ~np.isnan(shared)
-    n = known.sum(axis=1)
-    means = np.divide(np.where(known, shared, 0).sum(axis=1), n, out=np.full(len(n), np.nan), where=n > 0)
     return [
-        mean_score("overlap of nodes", "share", means, seed=seed),
+        mean_score("overlap of nodes", "share", row_means(shared, ~np.isnan(shared)), seed=seed),
         mean_score("unique words", "share", uniqueness(tops), seed=seed),
     ]
 

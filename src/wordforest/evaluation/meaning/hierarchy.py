@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import generator
-from wordforest.evaluation.meaning.averages import TASK, mean_score
+from wordforest.evaluation.meaning.averages import TASK, mean_score, ratio
 from wordforest.evaluation.meaning.cooccurrence import Array, Places
 from wordforest.evaluation.meaning.node_words import candidate_rows
 from wordforest.evaluation.scores import Score
@@ -99,8 +99,4 @@ def _agreement(signs: NDArray[np.int8], chosen: Places, others: Places, forest: 
         same += (product > 0) @ level
         both += (product != 0) @ level
         either += ((own != 0) | (signs[other] != 0)) @ level
-    return Agreement(_share(same, both), _share(both, either))
-
-
-def _share(part: Array, whole: Array) -> Array:
-    return np.asarray(np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0))
+    return Agreement(ratio(same, both), ratio(both, either))

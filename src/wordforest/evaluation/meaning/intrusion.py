@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import generator
-from wordforest.evaluation.meaning.averages import TASK
+from wordforest.evaluation.meaning.averages import TASK, ratio
 from wordforest.evaluation.meaning.cooccurrence import Array, Cooccurrence, Places
 from wordforest.evaluation.meaning.node_words import TopWords, candidate_rows, columns_of
 from wordforest.vectors import Vectors
@@ -132,7 +132,7 @@ def by_node(questions: Questions, found: Array, n_nodes: int) -> Array:
     """Return the share of a node's intruders that were found, (M,); nan where it was not asked."""
     n = np.bincount(questions.node, minlength=n_nodes)
     sums = np.bincount(questions.node, weights=found, minlength=n_nodes)
-    return np.asarray(np.divide(sums, n, out=np.full(n_nodes, np.nan), where=n > 0))
+    return ratio(sums, n)
 
 
 def chance(questions: Questions) -> float:
@@ -149,7 +149,9 @@ def intrusion_sheet(vectors: Vectors, tops: TopWords, *, n_words: int = 5, seed:
     its depth, the intruder and its place from 1.
     """
     if n_words < 2:
-        raise InputError(f"n_words = {n_words}, but among fewer than 2 words no intruder can be told.")
+        raise InputError(
+            f"n_words = {n_words}, but among fewer than 2 words no intruder can be found. Ask for more words."
+        )
     asked = ask(vectors, tops, n_intruders=1, seed=seed)
     rng = generator(seed, TASK, "sheet")
     lines = ["\t".join(["question", *(f"word {i + 1}" for i in range(n_words + 1))])]

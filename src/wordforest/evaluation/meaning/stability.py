@@ -39,7 +39,7 @@ def match_nodes(first: Vectors, second: Vectors, *, candidates: Sequence[str] | 
 
     Columns are compared over the words both know; top words are the n strongest of ``candidates``, without which
     they are the strongest of the common words. A node that no word uses has cosine 0 with all. A node of one depth
-    may match one of another: that its parent then does not is what ``parents`` tells.
+    may match one of another: that its parent then does not is what ``parents`` says.
     """
     common = [word for word in first.words if word in second]
     if not common:
