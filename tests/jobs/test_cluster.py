@@ -17,16 +17,15 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from wordforest.coder.sharded import ClusterRows, HeldRows
 
 import wordforest as wf
 import wordforest.store
-from wordforest.coder import shards
+from wordforest.coder.rows import base
+from wordforest.coder.rows.cluster import ClusterRows, HeldRows
 from wordforest.errors import ClusterError, InputError
-from wordforest.jobs import count_on_cluster as cluster_counting
+from wordforest.jobs import count_on_cluster
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
-from wordforest.runtime.threads import Threads
 from wordforest.text import spans
 
 distributed = pytest.importorskip("distributed")
@@ -76,11 +75,12 @@ class Processes:
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick() -> Iterator[None]:
-    """Small shards, so that even small data have many; and no long waits for those who are dead."""
+    """Small shards and spans, so that even small data have many; and no long waits for those who are dead."""
     import dask
 
     patch = pytest.MonkeyPatch()
-    patch.setattr(shards, "_SHARD_COST", 1 << 16)
+    patch.setattr(base, "_SHARD_COST", 1 << 16)
+    patch.setattr(spans, "_LEAST", 1 << 17)
     with dask.config.set({"distributed.comm.timeouts.connect": "5s"}):
         yield
     patch.undo()
@@ -112,18 +112,13 @@ def whole(large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def seconds(processes: Processes, large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> float:
-    """How long three workers take to count and learn if nobody harms them."""
+def there(processes: Processes, large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """What three workers make of the corpus, and how long they take if nobody harms them."""
     connected = processes.connect()
-    began = time.monotonic()
-    wf.train(large_corpus, out=tmp_path_factory.mktemp("unharmed"), cluster=connected, **SETTINGS)
+    began, out = time.monotonic(), tmp_path_factory.mktemp("there")
+    wf.train(large_corpus, out=out, cluster=connected, **SETTINGS)
     connected.client.close()
-    return time.monotonic() - began
-
-
-@pytest.fixture(autouse=True)
-def _many_spans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spans, "_LEAST", 1 << 17)
+    return out, time.monotonic() - began
 
 
 def same(a: Path, b: Path, names: tuple[str, ...] = FILES) -> bool:
@@ -136,17 +131,18 @@ def data(n_rows: int = 2000) -> sparse.csr_array:
     return X
 
 
-@pytest.mark.parametrize("most_ids", [1 << 26, 1 << 15], ids=["at once", "by spans"])
 @pytest.mark.parametrize(
-    "options", [{}, {"subsample": 1e-3, "dynamic_window": True, "subsample_seed": 3}, {"mark_sides": True}]
+    "options", [{}, {"subsample": 1e-3, "dynamic_window": True, "subsample_seed": 3, "mark_sides": True}]
 )
 def test_counting_has_the_bits_of_one_machine(
-    cluster: Cluster, large_corpus: Path, tmp_path: Path, options: Any, most_ids: int, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, large_corpus: Path, tmp_path: Path, options: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_counting, "_MOST_IDS", most_ids)
     wf.count_corpus(large_corpus, tmp_path / "here", min_count=5, **options)
-    wf.count_corpus(large_corpus, tmp_path / "there", min_count=5, cluster=cluster, **options)
-    assert same(tmp_path / "here", tmp_path / "there", ("counts.safetensors", "vocab.tsv"))
+    for most_ids in (1 << 26, 1 << 15):  # at once, by spans
+        monkeypatch.setattr(count_on_cluster, "_MOST_IDS", most_ids)
+        out = tmp_path / f"{most_ids}"
+        wf.count_corpus(large_corpus, out, min_count=5, cluster=cluster, **options)
+        assert same(tmp_path / "here", out, ("counts.safetensors", "vocab.tsv"))
 
 
 def test_text_too_large_to_keep_is_read_again_to_the_same_bits(
@@ -157,16 +153,14 @@ def test_text_too_large_to_keep_is_read_again_to_the_same_bits(
     assert same(tmp_path / "counts", whole / "counts", ("counts.safetensors", "vocab.tsv"))
 
 
-def test_training_has_the_bits_of_one_machine(
-    cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path
-) -> None:
-    run = wf.train(large_corpus, out=tmp_path / "run", cluster=cluster, **SETTINGS)
-    assert same(tmp_path / "run", whole / "run")
+def test_training_has_the_bits_of_one_machine(there: tuple[Path, float], whole: Path) -> None:
+    assert same(there[0], whole / "run")
     kept = ("objective", "gain", "nonzeros", "words_seen")
-    assert [[row[name] for name in kept] for row in run.history] == [
-        [row[name] for name in kept] for row in wf.load_run(whole / "run").history
-    ]
-    assert not (tmp_path / "run" / "checkpoint").exists()
+    found, expected = (
+        [[row[name] for name in kept] for row in wf.load_run(run).history] for run in (there[0], whole / "run")
+    )
+    assert found == expected
+    assert not (there[0] / "checkpoint").exists()
 
 
 @pytest.mark.parametrize(
@@ -175,6 +169,7 @@ def test_training_has_the_bits_of_one_machine(
         {"preset": "readable", "trees": 2},  # clusters of words, non-negative, words weighed, pairs dropped
         {"trees": 1, "measure": "sppmi", "shift": 0.1, "smoothing": 0.75, "init": "rows", "dtype": "float64"},
         {"trees": 1, "init": "spectral", "epochs": 1, "unit": True},
+        {"trees": 1, "weights": "count:0.5", "zeros": 0.5, "epochs": 2},
     ],
 )
 def test_other_settings_have_the_bits_of_one_machine(
@@ -185,53 +180,32 @@ def test_other_settings_have_the_bits_of_one_machine(
     assert same(tmp_path / "here", tmp_path / "there")
 
 
-@pytest.mark.parametrize("dense", [False, True])
-def test_a_matrix_in_memory_has_the_bits_of_one_machine(cluster: Cluster, dense: bool) -> None:
-    X: Any = data().toarray() if dense else data()
-    penalty = wf.coder.ForestL2(wf.Forest.complete(2), 0.1)
-    settings = wf.coder.OnlineSettings(epochs=2, tol=0.0)
-    weights = np.random.default_rng(1).random(X.shape[0])
-    here, there = (
-        wf.coder.learn_online(X, penalty, 26, settings, weights=weights, executor=executor)
-        for executor in (Threads(2), cluster)
-    )
-    np.testing.assert_array_equal(there.D, here.D)
-    np.testing.assert_array_equal(there.A, here.A)
-    assert there.history == here.history
-    here, there = (wf.coder.encode(X, here.D, penalty, executor=executor) for executor in (Threads(2), cluster))
-    np.testing.assert_array_equal(there.A, here.A)
-    assert (there.gap, there.n_iter, there.converged) == (here.gap, here.n_iter, here.converged)
-
-
 def test_new_words_are_coded_by_the_workers(cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path) -> None:
     lines = large_corpus.read_text(encoding="utf-8").splitlines()
     (tmp_path / "other.txt").write_text("\n".join(lines[::2]) + "\nunheard of words " * 9, encoding="utf-8")
     wf.count_corpus(tmp_path / "other.txt", tmp_path / "other", min_count=5)  # contexts have other numbers there
     for number, counts in enumerate((whole / "counts", tmp_path / "other")):
         here, there = (tmp_path / f"{name}{number}" for name in ("here", "there"))
-        one, other = (wf.encode_counts(whole / "run", counts, here), wf.encode_counts(
-            whole / "run", counts, there, cluster=cluster
-        ))  # fmt: skip
+        one = wf.encode_counts(whole / "run", counts, here)
+        other = wf.encode_counts(whole / "run", counts, there, cluster=cluster)
         assert same(here, there, ("codes.safetensors", "vocab.tsv", "forest.json", "config.json"))
         assert {file.name for file in here.iterdir()} == {file.name for file in there.iterdir()}
         assert (one.codes != other.codes).nnz == 0
 
 
-def test_coding_on_a_cluster_needs_a_folder_and_pairs_that_count_alike(whole: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="needs a folder that all workers see"):
-        wf.encode_counts(whole / "run", whole / "counts", cluster="local:1")
-    wf.train(whole / "counts", out=tmp_path / "run", trees=1, weights="count:0.6", epochs=1)
-    with pytest.raises(InputError, match="was learned with weights"):
-        wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "codes", cluster="local:1")
-
-
 @pytest.mark.parametrize("seed", range(int(os.environ.get("WORDFOREST_TORTURE", "2"))))
 def test_two_of_three_workers_are_killed_and_the_bits_stay(
-    processes: Processes, cluster: Cluster, large_corpus: Path, whole: Path, seconds: float, tmp_path: Path, seed: int
+    processes: Processes,
+    cluster: Cluster,
+    large_corpus: Path,
+    whole: Path,
+    there: tuple[Path, float],
+    tmp_path: Path,
+    seed: int,
 ) -> None:
     rng = random.Random(seed)
     victims = rng.sample(processes.workers, 2)
-    moments = sorted(rng.uniform(0, seconds) for _ in victims)
+    moments = sorted(rng.uniform(0, there[1]) for _ in victims)
 
     def kill() -> None:
         start = time.monotonic()
@@ -265,41 +239,31 @@ def test_a_worker_that_cannot_be_reached_any_more_is_a_dead_one(cluster: Cluster
         cluster.get(cluster.submit(fail))
 
 
-SCRIPT = """
-import sys
-import wordforest.jobs.checkpoint as resume
-from wordforest.coder import shards
-from wordforest.cli import main
-resume._SHARE = 1e9  # write a checkpoint after every step
-shards._SHARD_COST = 1 << 16
-sys.argv[0] = "wordforest"
-main()
-"""
-
-
-def test_a_scheduler_that_dies_is_told_and_resume_goes_on(large_corpus: Path, whole: Path, tmp_path: Path) -> None:
-    started = Processes(tmp_path)
+def test_a_scheduler_that_dies_is_told_and_resume_continues(
+    cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wordforest.jobs.checkpoint._SHARE", 1e9)  # write a checkpoint after every step
+    started, out, said = Processes(tmp_path), tmp_path / "run", list[str]()
     started.fill(2)
     connected = started.connect()
     address = connected.client.scheduler.address
     connected.client.close()
-    out = tmp_path / "run"
-    options = ("--trees", "2", "--min-count", "5", "--epochs", "3", "--tol", "0")
-    command = [sys.executable, "-c", SCRIPT, "train", str(large_corpus), "--out", str(out), *options, "--cluster"]
-    running = subprocess.Popen([*command, address], stderr=subprocess.PIPE, env=started.env, text=True)
-    while not (out / "checkpoint" / "state.safetensors").exists() and running.poll() is None:
-        time.sleep(0.02)
-    started.scheduler.kill()
-    _, said = running.communicate(timeout=60)
+
+    class Kill(Reporter):
+        def __call__(self, event: Event) -> None:
+            if event.stage == "learn" and (out / "checkpoint" / "state.safetensors").exists():
+                started.scheduler.kill()
+
+        def say(self, message: str) -> None:
+            said.append(message)
+
+    told = f"the scheduler of Dask at {address} does not answer any more.*--resume"
+    with pytest.raises(ClusterError, match=told) as caught:
+        wf.train(large_corpus, out=out, cluster=address, report=Kill(), **SETTINGS)
     started.end()
-    assert (running.returncode, "Traceback" in said) == (1, False)
-    assert "dashboard: http" in said
-    assert f"the scheduler of Dask at {address} does not answer any more." in said
-    assert "--resume" in said
-    done = subprocess.run(
-        [*command, "local:1", "--resume"], env=started.env, capture_output=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    assert "dashboard: http" in "".join(said)
+    assert f"{out} keeps what was done" in "".join(caught.value.__notes__)
+    wf.train(large_corpus, out=out, cluster=cluster, resume=True, **SETTINGS)
     assert same(out, whole / "run")
 
 
@@ -309,7 +273,7 @@ def test_a_worker_too_small_is_told_before_it_dies() -> None:
         distributed.Client(local, set_as_default=False) as client,
         pytest.raises(ClusterError, match=r"a worker may use 0.012 GB, but a part of X with \d+ pairs .* need about"),
     ):
-        ClusterRows(HeldRows(data(50_000)), Cluster(client), 26)
+        ClusterRows(HeldRows(data(50_000)), Cluster(client)).layout(26)
 
 
 def _die() -> None:
@@ -365,35 +329,8 @@ def test_what_a_cluster_cannot_do_is_refused(whole: Path, tmp_path: Path, option
         wf.train(whole / "counts", out=tmp_path / "run", cluster="local:1", **options)
 
 
-@pytest.mark.parametrize("options", [{"weights": "count:0.6"}, {"zeros": 0.5}, {"preset": "best"}])
-def test_weights_of_pairs_are_refused(whole: Path, tmp_path: Path, options: Any) -> None:
-    with pytest.raises(InputError, match="but on a cluster all pairs count alike"):
-        wf.train(whole / "counts", out=tmp_path / "run", cluster="local:1", **options)
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_learner_for_one_machine_refuses_a_cluster(cluster: Cluster) -> None:
-    penalty = wf.coder.ForestL2(wf.Forest.complete(1), 0.1)
-    for learn in (wf.coder.learn_weighted, wf.coder.learn_from_entries):
-        arguments: Any = (
-            (data(50), wf.coder.Loss(None, 0.5), penalty) if learn is wf.coder.learn_weighted else (data(50), penalty)
-        )
-        with pytest.raises(InputError, match="needs one machine, but a Cluster came"):
-            learn(*arguments, 13, executor=cluster)
-
-
-def test_numbers_that_are_none_are_told(cluster: Cluster) -> None:
-    X = data(50)
-    X.data[7] = np.nan
-    penalty = wf.coder.ForestL2(wf.Forest.complete(1), 0.1)
-    with pytest.raises(InputError, match="row 0 of X holds NaN"):
-        wf.coder.learn_online(X, penalty, 13, executor=cluster)
-    with pytest.raises(InputError, match="row 0 of X holds NaN"):
-        wf.coder.encode(X, np.eye(300, 13, dtype=np.float32), penalty, executor=cluster)
-
-
 @pytest.mark.parametrize("first", ["here", "there"])
-def test_a_run_goes_on_where_it_was_not_begun(
+def test_a_run_is_resumed_where_it_was_not_begun(
     cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
     class Stop(Reporter):
@@ -413,7 +350,7 @@ def test_a_run_goes_on_where_it_was_not_begun(
     assert not {"content", "stamps"} & run.config.keys()
 
 
-def test_text_that_changed_is_not_gone_on_with(cluster: Cluster, large_corpus: Path, tmp_path: Path) -> None:
+def test_text_that_changed_is_counted_anew(cluster: Cluster, large_corpus: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_bytes(large_corpus.read_bytes())
     wf.train(text, out=tmp_path / "run", cluster=cluster, **SETTINGS)
@@ -427,16 +364,19 @@ def test_text_that_changed_is_not_gone_on_with(cluster: Cluster, large_corpus: P
 def test_a_cluster_needs_a_folder(whole: Path) -> None:
     with pytest.raises(InputError, match="needs a folder that all workers see"):
         wf.train(whole / "counts", cluster="local:1")
+    with pytest.raises(InputError, match="needs a folder that all workers see"):
+        wf.encode_counts(whole / "run", whole / "counts", cluster="local:1")
 
 
 MEASURED = """
 import sys, threading, time
 import distributed
+import numpy as np
 import wordforest as wf
-from wordforest.coder.online import random_atoms
+from wordforest.coder.dictionary import random_columns
 from wordforest.runtime.progress import Reporter
 
-random_atoms(2, 2, 0)  # compiled before measuring
+random_columns((2, 2), 0, like=np.zeros(1, np.float32))  # compiled before measuring
 
 def anonymous():
     lines = open("/proc/self/status").read().splitlines()

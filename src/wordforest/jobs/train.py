@@ -54,10 +54,10 @@ def train(
     """
     counting, own = split_settings(settings)
     forest = own.forest
-    check_device(own.device)
-    check_learning_fits(1, 1, len(forest))  # before hours of counting
     if cluster is not None:
         _check_cluster(own, out)
+    check_device(own.device)
+    check_learning_fits(1, 1, len(forest))  # before hours of counting
     names = names_of(corpus)
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
         if job.folder and job.is_complete(store.is_run_folder, asdict(own), (None, "auto")):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wordforest as wf
-from wordforest.counts import windows
+from tests.commands import run_command
+from tests.jobs.killed import kill, killed
+from wordforest.counts import tally, windows
 from wordforest.errors import InputError
-from wordforest.jobs import extend as extending
+from wordforest.jobs import extend
+from wordforest.runtime.scratch import ScratchFiles
 
 FILES = ("vocab.tsv", "counts.safetensors")
 texts = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=8), min_size=1, max_size=6)
@@ -34,7 +35,7 @@ def same(a: Path, b: Path) -> bool:
     texts, texts, texts, st.integers(1, 3), st.booleans(), st.booleans(), st.none() | st.integers(1, 4),
     st.none() | st.integers(1, 4), st.sampled_from([1, 1 << 30]), st.integers(1, 3),
 )  # fmt: skip
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 def test_adding_twice_equals_counting_at_once(
     tmp_path_factory: pytest.TempPathFactory,
     first: list[list[str]],
@@ -78,49 +79,41 @@ def test_the_command_adds_and_train_takes_the_folder(corpus: Path, tmp_path: Pat
     lines = corpus.read_text().splitlines(keepends=True)
     (tmp_path / "1.txt").write_text("".join(lines[:1000]))
     (tmp_path / "2.txt").write_text("".join(lines[1000:]))
-    command = [sys.executable, "-m", "wordforest", "count"]
-    subprocess.run(
-        [*command, str(tmp_path / "1.txt"), "--extendable", "--quiet", "--out", str(tmp_path / "a")], check=True
-    )
-    add = ["--add", str(tmp_path / "a"), "--quiet", "--out", str(tmp_path / "b")]
-    subprocess.run([*command, str(tmp_path / "2.txt"), *add], check=True)
+    first = run_command("count", tmp_path / "1.txt", "--extendable", "--out", tmp_path / "a")
+    then = run_command("count", tmp_path / "2.txt", "--add", tmp_path / "a", "--out", tmp_path / "b")
+    assert (first.returncode, then.returncode) == (0, 0)
     wf.count_corpus(corpus, tmp_path / "whole")
     assert same(tmp_path / "b", tmp_path / "whole")
     assert wf.train(tmp_path / "b", trees=1, epochs=1).config["corpus"] == [str(tmp_path / f"{i}.txt") for i in (1, 2)]
 
 
-KILLED = """
-import os, signal, sys
-import wordforest as wf
-from wordforest.counts import tally
-from wordforest.jobs import extend as extending
-from wordforest.runtime.scratch import ScratchFiles
-tally._LEAST_SHARD = 1 << 13
-note, left = ScratchFiles.note, [int(sys.argv[4])]
-def counted(self, what):
-    note(self, what)
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-ScratchFiles.note = counted
-extending.pooled = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-wf.count_corpus(sys.argv[1], sys.argv[2], add=sys.argv[3], memory=1 << 20, resume=True)
-"""
-
-
-def test_killed_while_adding_it_goes_on_to_the_same_bits(
+def test_killed_while_adding_it_resumes_to_the_same_bits(
     large_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = large_corpus.read_text().splitlines(keepends=True)
     (tmp_path / "1.txt").write_text("".join(lines[:5000]))
     (tmp_path / "2.txt").write_text("".join(lines[5000:]))
     wf.count_corpus(tmp_path / "1.txt", tmp_path / "a", extendable=True)
+    adding: dict[str, Any] = {"out": tmp_path / "b", "add": tmp_path / "a", "resume": True}
+
+    def add_and_die(notes: int) -> None:
+        note, left = ScratchFiles.note, [notes]
+
+        def counted(self: ScratchFiles, what: dict[str, Any]) -> None:
+            note(self, what)
+            left[0] -= 1
+            if left[0] == 0:
+                kill()
+
+        tally._LEAST_SHARD = 1 << 13
+        ScratchFiles.note = counted  # type: ignore[method-assign]
+        extend.pooled = lambda *_: kill()
+        wf.count_corpus(tmp_path / "2.txt", memory=1 << 20, **adding)
+
     for notes in (5, 0):  # while counting shards, and after all of them
-        arguments = [str(tmp_path / name) for name in ("2.txt", "b", "a")]
-        done = subprocess.run([sys.executable, "-c", KILLED, *arguments, str(notes)], check=False)
-        assert done.returncode == -signal.SIGKILL
-    monkeypatch.setattr(extending, "count_into", None)  # would fail if it counted again
-    wf.count_corpus(tmp_path / "2.txt", tmp_path / "b", add=tmp_path / "a", resume=True)
+        killed(partial(add_and_die, notes))
+    monkeypatch.setattr(extend, "count_into", None)  # would fail if it counted again
+    wf.count_corpus(tmp_path / "2.txt", **adding)
     wf.count_corpus(large_corpus, tmp_path / "whole")
     assert same(tmp_path / "b", tmp_path / "whole")
     assert {path.name for path in (tmp_path / "b").iterdir()} == {"all", "config.json", *FILES}

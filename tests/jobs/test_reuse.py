@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,8 @@ import pytest
 
 import wordforest as wf
 from tests.commands import run_command
+from tests.jobs.killed import kill, killed
+from wordforest.counts import tally
 from wordforest.errors import InputError
 from wordforest.jobs import reuse
 from wordforest.text.reader import content_hash
@@ -104,22 +104,17 @@ def test_text_that_changes_meanwhile_is_not_found_again(
     assert config["content"] is None
 
 
-KILLED = """
-import os, signal, sys
-import wordforest as wf
-from wordforest.counts import tally
-tally.merged = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-wf.train(sys.argv[1], out=sys.argv[2], epochs=1, trees=1, min_count=2)
-"""
-
-
 @pytest.mark.parametrize("changed", [False, True])
-def test_killed_before_counts_are_added_up_it_goes_on_with_the_same_text_alone(
+def test_killed_before_counts_are_added_up_it_resumes_with_the_same_text_alone(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: bool
 ) -> None:
     run = tmp_path / "run"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(text), str(run)], check=False)
-    assert killed.returncode == -9
+
+    def train() -> None:
+        tally.merged = lambda *_: kill()
+        wf.train(text, out=run, **FAST)
+
+    killed(train)
     monkeypatch.setattr("wordforest.text.tokens.split_forms", None)  # would fail if it read again
     if changed:
         text.write_bytes(text.read_bytes().replace(b"horse", b"zebra"))
