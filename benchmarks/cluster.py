@@ -18,6 +18,7 @@ from typing import Any
 
 import cluster_sizes
 import wordforest as wf
+from wordforest import store
 from wordforest.coder.rows.cluster import ClusterRows
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
@@ -116,7 +117,7 @@ def count_bytes(options: argparse.Namespace) -> None:
     first, last = marks[1], marks[-2]  # between the first step, which cuts columns, and the last, exact pass
     steps = last[0] - first[0]
     size_ = cluster_sizes.size_of(
-        0, V, M, options.workers, pairs=wf.store.read_counts(Path(options.counts), mapped=True)[2].nnz
+        0, V, M, options.workers, pairs=store.read_counts(Path(options.counts), mapped=True)[2].nnz
     )
     computed = (size_.from_client, size_.to_client, size_.between)
     for name, a, b, c in zip(

@@ -46,6 +46,7 @@ Array = Any  # a NumPy array
 Handle = Any  # of a value on the cluster
 R = TypeVar("R")
 
+_PIECES = 8  # that the words of a pass come in
 _SPARE = 1.3  # times the memory that arrays take
 
 
@@ -306,8 +307,24 @@ class ClusterRows(Rows):
             self._layout, self._columns = None, []
 
     def run(self, task: Callable[..., R], words: Words, batch: Array, shared: Any) -> list[R]:
-        """Run a task for the batch's words of every part, on the worker that has it."""
-        return self._run(task, words, batch, shared, None)
+        """Run a task for the batch's words of every part, on the worker that has it, some shards at a time.
+
+        So what comes back for all words is never here at once. Results are in the order of the shards.
+        """
+        pieces = self._pieces(batch, words["A"].shape[1])
+        found = [self._run(task, words, piece, shared, None) for piece in pieces]
+        return [result for part in zip(*found, strict=True) for result in part]
+
+    def _pieces(self, batch: Array, n_components: int) -> list[Array]:
+        """Cut a batch into at most ``_PIECES``, each with about as many shards of every part."""
+        starts = [first for first, _ in self.shards(n_components)]
+        piece_of = np.empty(len(starts), dtype=np.int64)
+        for first, last in self.layout(n_components).ranges:
+            own = slice(*np.searchsorted(starts, (first, last)))
+            n = own.stop - own.start
+            piece_of[own] = np.arange(n) * _PIECES // max(n, 1)
+        pieces = piece_of[np.searchsorted(starts, batch, side="right") - 1]
+        return [batch[pieces == piece] for piece in np.unique(pieces)]
 
     def run_and_add(
         self, task: Callable[..., tuple[Array, R]], words: Words, batch: Array, shared: Any, out: Array
