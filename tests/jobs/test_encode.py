@@ -62,10 +62,12 @@ def test_sparse_coding_without_a_forest_codes_its_own_counts(corpus: Path, tmp_p
 def test_a_new_word_lies_beside_the_word_it_stands_for(corpus: Path, tmp_path: Path) -> None:
     """Text in which every other cat is called a lynx: its code is near the cat's."""
     wf.train(corpus, out=tmp_path / "run", **FAST)
-    (tmp_path / "new.txt").write_text("".join(
-        line.replace("cat", "lynx") if i % 2 else line
-        for i, line in enumerate(corpus.read_text().splitlines(keepends=True))
-    ))  # fmt: skip
+    (tmp_path / "new.txt").write_text(
+        "".join(
+            line.replace("cat", "lynx") if i % 2 else line
+            for i, line in enumerate(corpus.read_text().splitlines(keepends=True))
+        )
+    )
     wf.count_corpus(tmp_path / "new.txt", tmp_path / "new")
     encoded = wf.encode_counts(tmp_path / "run", tmp_path / "new", tmp_path / "out")
     assert "lynx" not in wf.load_run(tmp_path / "run").words
@@ -77,8 +79,9 @@ def test_a_new_word_lies_beside_the_word_it_stands_for(corpus: Path, tmp_path: P
 @given(
     st.lists(st.sampled_from([*"abcdef", RARE]), unique=True, min_size=1),
     st.lists(st.sampled_from([*"abcdefgh", RARE]), unique=True, min_size=1),
-    st.booleans(), st.integers(0, 9),
-)  # fmt: skip
+    st.booleans(),
+    st.integers(0, 9),
+)
 def test_contexts_meet_by_name_and_unknown_ones_are_rare(
     old: list[str], new: list[str], sides: bool, seed: int
 ) -> None:
@@ -116,8 +119,12 @@ def test_the_command_writes_a_run_that_others_read(corpus: Path, tmp_path: Path)
     subprocess.run([*encode, "--force", "--workers", "1", "--quiet"], check=True)
     assert (tmp_path / "out" / "codes.safetensors").read_bytes() == bits
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "codes.safetensors", "config.json", "forest.json", "history.jsonl", "vocab.tsv",
-    ]  # fmt: skip
+        "codes.safetensors",
+        "config.json",
+        "forest.json",
+        "history.jsonl",
+        "vocab.tsv",
+    ]
     for look in (["neighbors", "cat"], ["inspect"], ["evaluate"], ["path", "cat"]):
         arguments = [look[0], str(tmp_path / "out"), *look[1:]]
         subprocess.run([*command, *arguments], check=True, capture_output=True)

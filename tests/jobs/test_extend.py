@@ -32,9 +32,17 @@ def same(a: Path, b: Path) -> bool:
 
 
 @given(
-    texts, texts, texts, st.integers(1, 3), st.booleans(), st.booleans(), st.none() | st.integers(1, 4),
-    st.none() | st.integers(1, 4), st.sampled_from([1, 1 << 30]), st.integers(1, 3),
-)  # fmt: skip
+    texts,
+    texts,
+    texts,
+    st.integers(1, 3),
+    st.booleans(),
+    st.booleans(),
+    st.none() | st.integers(1, 4),
+    st.none() | st.integers(1, 4),
+    st.sampled_from([1, 1 << 30]),
+    st.integers(1, 3),
+)
 @settings(deadline=None, max_examples=20)
 def test_adding_twice_equals_counting_at_once(
     tmp_path_factory: pytest.TempPathFactory,
@@ -53,9 +61,13 @@ def test_adding_twice_equals_counting_at_once(
     always = [["always"]] * 3  # some word is kept in any case
     paths = [write(folder / f"{i}.txt", part + always) for i, part in enumerate((first, second, third))]
     options: dict[str, Any] = {
-        "min_count": min_count, "window": 2, "mark_sides": sides, "dynamic_window": dynamic, "max_vocab": max_vocab,
+        "min_count": min_count,
+        "window": 2,
+        "mark_sides": sides,
+        "dynamic_window": dynamic,
+        "max_vocab": max_vocab,
         "max_contexts": max_contexts,
-    }  # fmt: skip
+    }
     within: dict[str, Any] = {**options, "memory": memory, "workers": workers}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(windows, "BLOCK_PAIRS", 4)

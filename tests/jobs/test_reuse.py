@@ -65,10 +65,19 @@ def test_force_and_a_folder_inside_take_the_counts_that_are_there(
 
 @pytest.mark.parametrize(
     "other",
-    [{"window": 3}, {"min_count": 3}, {"lowercase": False}, {"mark_sides": True}, {"keep_words": ("a",)},
-     {"max_contexts": 9}, {"subsample": 1e-3}, {"subsample_seed": 1}, {"tokenizer": "whitespace"}],
+    [
+        {"window": 3},
+        {"min_count": 3},
+        {"lowercase": False},
+        {"mark_sides": True},
+        {"keep_words": ("a",)},
+        {"max_contexts": 9},
+        {"subsample": 1e-3},
+        {"subsample_seed": 1},
+        {"tokenizer": "whitespace"},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_other_settings_are_counted_anew(text: Path, tmp_path: Path, counted: list[Path], other: Any) -> None:
     wf.train(text, out=tmp_path / "a", **FAST)
     wf.train(text, out=tmp_path / "b", **{**FAST, **other})

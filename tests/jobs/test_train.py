@@ -88,13 +88,30 @@ def test_an_unknown_setting_lists_the_known_ones(call, corpus, in_empty_folder):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"window": 0}, {"min_count": 0}, {"max_vocab": 0}, {"tokenizer": "split"}, {"errors": "ignore"},
-        {"measure": "mi"}, {"epochs": 0}, {"tol": -1.0}, {"tol": float("inf")}, {"tol": float("nan")}, {"seed": -1},
-        {"smoothing": -0.5}, {"smoothing": float("inf")}, {"shift": 1.0}, {"measure": "sppmi", "shift": float("nan")},
-        {"lam": -0.1}, {"lam": float("nan")}, {"trees": 0}, {"branching": (3, 0)}, {"workers": 0}, {"workers": -1},
+        {"window": 0},
+        {"min_count": 0},
+        {"max_vocab": 0},
+        {"tokenizer": "split"},
+        {"errors": "ignore"},
+        {"measure": "mi"},
+        {"epochs": 0},
+        {"tol": -1.0},
+        {"tol": float("inf")},
+        {"tol": float("nan")},
+        {"seed": -1},
+        {"smoothing": -0.5},
+        {"smoothing": float("inf")},
+        {"shift": 1.0},
+        {"measure": "sppmi", "shift": float("nan")},
+        {"lam": -0.1},
+        {"lam": float("nan")},
+        {"trees": 0},
+        {"branching": (3, 0)},
+        {"workers": 0},
+        {"workers": -1},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_wrong_value_is_refused_by_name_before_anything_is_read(wrong):
     name = [*wrong][-1]
     with pytest.raises(InputError, match=name):
