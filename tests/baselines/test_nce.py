@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -304,11 +305,8 @@ def test_wrong_input_is_named(ids, counts, message):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("dimensions", 0), ("window", 0), ("noise", 0), ("share", 0), ("epochs", 0), ("batch", -1), ("epochs", 1.5),
-        ("eta", 0.0), ("eta", float("nan")), ("power", -0.5), ("power", float("inf")), ("seed", -1),
-    ],
-)  # fmt: skip
+    [("dimensions", 0), ("share", 0), ("batch", -1), ("epochs", 1.5), ("eta", math.nan), ("power", -0.5)],
+)
 def test_wrong_settings_are_named(name, value):
     with pytest.raises(InputError, match=f"^{name} = "):
         NceSettings(**{name: value})
