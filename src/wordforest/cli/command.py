@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
+import io
 import os
 import sys
 import tomllib
@@ -19,7 +20,7 @@ from typer.core import TyperGroup
 from wordforest import __version__
 from wordforest.errors import ClusterError, InputError, MissingExtraError
 from wordforest.options import FLAG, OPTIONS, PRESETS, SHORT_HELP, WORDS, Option, check_known, taken_by
-from wordforest.runtime.signals import Terminated
+from wordforest.runtime.signals import Terminated, listening, raised
 
 UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
 # In the order of the work.
@@ -237,3 +238,28 @@ def words_in(path: Path) -> list[str]:
     from wordforest.store.files import read_text
 
     return [word for line in read_text(path).removeprefix("\ufeff").splitlines() if (word := line.strip())]
+
+
+def main() -> None:
+    """Run the command line; wrong use is explained in two lines."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
+    try:
+        with listening(_say):
+            code = app(prog_name="wordforest", standalone_mode=False)
+            if code == 130 and (error := raised()):  # before a command had begun, Typer took it
+                raise error
+        sys.exit(code)
+    except UsageError as error:
+        typed = error.ctx.command_path if error.ctx else "wordforest"
+        message = error.format_message()  # empty where the help was shown already
+        sys.stderr.write(f"error: {message}\nTry: {typed} --help\n" if message else "")
+        sys.exit(2)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        message, code = explain(error.__cause__ or error)
+        _say(message)
+        sys.exit(code)
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(message + "\n")
