@@ -24,7 +24,7 @@ import wordforest as wf
 from wordforest.baselines.nce import NceSettings, learn_nce
 from wordforest.baselines.rnn import RnnSettings, learn_rnn
 from wordforest.evaluation.datasets import demo_corpus
-from wordforest.runtime.threads import Threads, available_cores
+from wordforest.runtime.machine import Threads, available_cores
 from wordforest.text import WordRules, choose_words, read_tokens
 
 

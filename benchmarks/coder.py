@@ -28,7 +28,7 @@ from scipy import sparse
 
 import wordforest as wf
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.threads import Threads, available_cores, one_blas_thread
+from wordforest.runtime.machine import Threads, available_cores, one_blas_thread
 
 
 def solvers(_: argparse.Namespace) -> None:

@@ -32,7 +32,7 @@ from wordforest.evaluation.bootstrap import interval
 from wordforest.evaluation.meaning import Cooccurrence, Meaning, judge_meaning, stability_scores
 from wordforest.evaluation.meaning.averages import TASK, resampled_means
 from wordforest.evaluation.scores import Score
-from wordforest.runtime.threads import available_cores
+from wordforest.runtime.machine import available_cores
 from wordforest.store import read_counts
 from wordforest.text.reader import find_sources, read_chunks
 from wordforest.text.tokenizer import split_forms

@@ -29,7 +29,7 @@ WORD = r"[\p{L}\p{M}\p{N}]+(?:['’][\p{L}\p{M}\p{N}]+)*"
 
 def ours(text: str, kind: Any, workers: int) -> tuple[int, int]:
     """Return tokens and distinct words by way of the package."""
-    from wordforest.runtime.threads import Threads
+    from wordforest.runtime.machine import Threads
     from wordforest.text import TextRules, read_tokens
 
     tokens = read_tokens(text, TextRules(kind), executor=Threads(workers))

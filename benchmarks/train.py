@@ -16,8 +16,8 @@ from pathlib import Path
 
 import wordforest as wf
 from wordforest.evaluation.datasets import demo_corpus
+from wordforest.runtime.machine import available_cores
 from wordforest.runtime.progress import Event, Reporter
-from wordforest.runtime.threads import available_cores
 
 
 class Clock(Reporter):

@@ -73,7 +73,7 @@ def _fuzz_reader(name: str, folder: Path, runs: int, seed: int) -> dict[str, Any
 def reader(kind: str) -> Callable[[Path], object]:
     """Return what reads a file of a kind."""
     if kind == "text":
-        from wordforest.runtime.threads import Threads
+        from wordforest.runtime.machine import Threads
         from wordforest.text import TextRules, read_tokens
 
         one = Threads(1)
@@ -97,8 +97,7 @@ def reader(kind: str) -> Callable[[Path], object]:
         return lambda path: address_of(parse_route(path.read_bytes().decode("latin-1"), 2))
     from wordforest.reproduce.plan import read_experiment, trials_of
     from wordforest.store.files import read_json
-    from wordforest.store.run import parse_forest, read_history
-    from wordforest.store.vocab import read_vocab
+    from wordforest.store.folders import parse_forest, read_history, read_vocab
 
     def read_any_json(path: Path) -> object:
         text = path.read_bytes()

@@ -19,7 +19,7 @@ from .jobs.count import count_corpus as count_corpus
 from .jobs.encode import encode_counts as encode_counts
 from .jobs.train import train as train
 from .runtime.cluster import Cluster as Cluster
-from .runtime.threads import Threads as Threads
+from .runtime.machine import Threads as Threads
 from .store import Run as Run
 from .store import load_run as load_run
 from .store import read_vectors as read_vectors

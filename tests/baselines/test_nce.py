@@ -16,7 +16,7 @@ from wordforest.baselines.language_model import LearnedVectors, LearningProgress
 from wordforest.baselines.nce import NceSettings, cut_segments, learn_nce, make_slots, noise_distribution, start_model
 from wordforest.baselines.nce_kernels import Model, Slots
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 from wordforest.text import WordRules, choose_words, read_tokens
 
 V = 7

@@ -20,7 +20,7 @@ from wordforest.coder.rows.device import DenseDeviceRows, DeviceRows
 from wordforest.coder.rows.streamed import StreamedRows
 from wordforest.coder.solvers import EXACT_TOL, Gram, admm, word_objectives
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 FOREST = Forest.complete(3)
 

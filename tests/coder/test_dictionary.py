@@ -10,7 +10,7 @@ from wordforest.coder.dictionary import CodeStats, update_dictionary, update_non
 from wordforest.coder.kernels import plain
 from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import NoPenalty
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 
 def sweep(D: Any, stats: CodeStats) -> Any:

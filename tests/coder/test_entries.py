@@ -17,7 +17,7 @@ from wordforest.coder.objectives import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 FOREST = Forest.complete(2)
 M = len(FOREST)

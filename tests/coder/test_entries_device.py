@@ -16,7 +16,7 @@ from wordforest.coder.kernels import on_host
 from wordforest.coder.learn import learn as run
 from wordforest.coder.penalties import ForestL2
 from wordforest.coder.rows import as_rows
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 torch = pytest.importorskip("torch", reason="the device is PyTorch's")
 

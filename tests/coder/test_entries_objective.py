@@ -10,7 +10,7 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.objectives import entry_objective, objective
 from wordforest.coder.penalties import ForestL2, NoPenalty
 from wordforest.coder.rows.pairs import stored_pairs
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 FOREST = Forest.complete(2)
 M = len(FOREST)

@@ -15,7 +15,7 @@ from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, Penalty
 from wordforest.coder.solvers import admm, fista
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 FOREST = Forest.complete(2)
 

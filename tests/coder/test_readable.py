@@ -26,8 +26,8 @@ from wordforest.errors import InputError
 from wordforest.jobs import checkpoint as resume
 from wordforest.jobs.count import associate
 from wordforest.options import PRESETS
+from wordforest.runtime.machine import Threads
 from wordforest.runtime.progress import Event, Reporter
-from wordforest.runtime.threads import Threads
 from wordforest.settings import TrainSettings, split_settings
 
 FOREST = Forest.complete(2)

@@ -32,7 +32,7 @@ from wordforest.coder.starts import (
 )
 from wordforest.coder.weighted import WeightedSettings, learn_weighted
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 STARTS = [RandomStart(), RowStart(), NestedStart(), NestedStart(drawn=True), NestedStart(grow=True, most_children=2)]
 SHAPES = [(1, 1), (1, 60), (60, 1), (2, 3), (5, 100), (100, 5)]

@@ -8,7 +8,7 @@ import scipy.stats
 from tests.coder.shared import low_rank_matrix as matrix
 from wordforest.coder.rows.pairs import stored_pairs
 from wordforest.coder.strata import Strata, cut
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 
 def strata(X: Any, *, zeros: float = 0.0, proportional: bool = True, blocks: int = 4) -> Strata:

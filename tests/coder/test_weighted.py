@@ -20,7 +20,7 @@ from wordforest.coder.penalties import ForestL2, NoPenalty
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 Array = Any
 FOREST = wf.Forest.complete(1, (3, 3))

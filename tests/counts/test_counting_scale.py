@@ -25,8 +25,8 @@ from wordforest.counts import count, windows
 from wordforest.counts import tally as counts_module
 from wordforest.errors import InputError
 from wordforest.runtime import scratch as place
+from wordforest.runtime.machine import Threads
 from wordforest.runtime.scratch import ScratchFiles
-from wordforest.runtime.threads import Threads
 from wordforest.settings import CountSettings
 from wordforest.text import RARE, TextRules, tokens
 

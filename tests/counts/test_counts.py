@@ -19,7 +19,7 @@ from wordforest.counts import tally as counts_module
 from wordforest.counts import windows as windows_module
 from wordforest.counts.association import pmi
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 from wordforest.settings import CountSettings
 from wordforest.text import RARE, read_tokens
 

@@ -164,7 +164,7 @@ def test_no_row_lets_a_room_see_the_outside_nor_anything_but_main_see_the_comman
     [
         ("text.reader", "from wordforest.counts import count", "counts"),
         ("coder.online", "def f():\n    from wordforest import text", "text"),
-        ("coder", "import wordforest.store.run", "store.run"),
+        ("coder", "import wordforest.store.folders", "store.folders"),
         ("vectors", "from wordforest.coder.online import Step", "coder.online"),
         ("figures.heatmap", "from ..store import files", "store.files"),
         ("evaluation.suite", "from wordforest import Forest", "__init__"),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.coder.shared import has_gpu
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.runtime.gpu import by_halves, check_device, out_of_memory
+from wordforest.runtime.machine import by_halves, check_device, out_of_memory
 
 
 def test_an_unknown_device_is_refused() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from wordforest.errors import InputError
-from wordforest.runtime import memory
-from wordforest.runtime.memory import available_memory, check_room, three_quarters
+from wordforest.runtime import machine as memory
+from wordforest.runtime.machine import available_memory, check_room, three_quarters
 from wordforest.runtime.scratch import ScratchFiles
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads, available_cores, one_blas_thread
+from wordforest.runtime.machine import Threads, available_cores, one_blas_thread
 
 every_size = pytest.mark.parametrize("n_workers", [1, 2, 3])
 

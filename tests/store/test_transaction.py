@@ -10,16 +10,24 @@ import numpy as np
 import pytest
 
 from wordforest.errors import InputError
-from wordforest.store.files import replace_file, replace_pair, write_text
-from wordforest.store.lock import locked, remove_leftovers, workplace
-from wordforest.store.transaction import READY, replaced, settle
-from wordforest.store.vocab import write_vocab
+from wordforest.store.files import (
+    READY,
+    locked,
+    remove_leftovers,
+    replace_file,
+    replace_pair,
+    replaced,
+    settle,
+    workplace,
+    write_text,
+)
+from wordforest.store.folders import write_vocab
 
 KNOWN = ("a", "b", "c", "last")
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from wordforest.store import transaction
+from wordforest.store import files as transaction
 moves, real = 0, os.replace
 def counted(*args):
     global moves
@@ -94,7 +102,7 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     program = (
-        "import os, sys, signal; from pathlib import Path; from wordforest.store.lock import locked\n"
+        "import os, sys, signal; from pathlib import Path; from wordforest.store.files import locked\n"
         "with locked(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=60).returncode == -9

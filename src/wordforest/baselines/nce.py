@@ -34,7 +34,7 @@ from wordforest.baselines.language_model import (
 from wordforest.baselines.nce_kernels import Model, Slots
 from wordforest.errors import InputError
 from wordforest.options import default
-from wordforest.runtime.threads import Executor, Threads
+from wordforest.runtime.machine import Executor, Threads
 
 Array = NDArray[Any]
 

@@ -29,7 +29,7 @@ from wordforest.baselines.language_model import (
 )
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.options import default
-from wordforest.runtime.gpu import check_device
+from wordforest.runtime.machine import check_device
 
 Array = NDArray[Any]
 Tensor = Any  # torch.Tensor; torch is an optional extra

@@ -16,7 +16,7 @@ from scipy import sparse
 from wordforest.baselines.checks import check_settings
 from wordforest.errors import InputError
 from wordforest.options import default
-from wordforest.runtime.threads import one_blas_thread
+from wordforest.runtime.machine import one_blas_thread
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
-from wordforest.runtime.threads import one_thread
+from wordforest.runtime.machine import one_thread
 
 Array = NDArray[Any]
 

@@ -19,9 +19,7 @@ from wordforest.coder.rows.base import split_rows
 from wordforest.coder.solvers import EXACT_ITER, Codes, Gram, Solver, admm, solve_exactly, word_objectives
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Sized
-from wordforest.runtime.gpu import by_halves, memory_told
-from wordforest.runtime.memory import check_room
-from wordforest.runtime.threads import Executor, one_blas_thread
+from wordforest.runtime.machine import Executor, by_halves, check_room, memory_told, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.kernels import counter, namespace
-from wordforest.runtime.threads import Executor, Threads
+from wordforest.runtime.machine import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -35,8 +35,7 @@ from wordforest.coder.rows.pairs import Allocate, Pairs, stored_pairs, typical_a
 from wordforest.coder.strata import cut
 from wordforest.errors import InputError
 from wordforest.options import default
-from wordforest.runtime.memory import check_room
-from wordforest.runtime.threads import Executor, one_blas_thread
+from wordforest.runtime.machine import Executor, check_room, one_blas_thread
 
 Array = NDArray[Any]
 Sampling = Literal["proportional", "uniform"]

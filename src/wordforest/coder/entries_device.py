@@ -23,7 +23,7 @@ from wordforest.coder.kernels.visits import Visits, visit_blocks, weighted_squar
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.pairs import Pairs
-from wordforest.runtime.threads import Executor
+from wordforest.runtime.machine import Executor
 
 Array = NDArray[Any]
 Tensor = Any

@@ -14,7 +14,7 @@ from wordforest.coder.kernels.visits import Shape
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.rows.pairs import Pairs, Part
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Executor
+from wordforest.runtime.machine import Executor
 
 Array = NDArray[Any]
 _SAMPLE = 1 << 20  # pairs in the sample

@@ -28,8 +28,7 @@ from wordforest.coder.starts import Asked, Start
 from wordforest.coder.weighted import encode_weighted
 from wordforest.errors import InputError
 from wordforest.options import PRESETS, default
-from wordforest.runtime.gpu import check_device
-from wordforest.runtime.threads import Threads, available_cores
+from wordforest.runtime.machine import Threads, available_cores, check_device
 
 Array = NDArray[Any]
 

@@ -20,7 +20,7 @@ from wordforest.coder.rows.base import Loss
 from wordforest.coder.solvers import Gram, Solver, admm
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
-from wordforest.runtime.threads import one_blas_thread
+from wordforest.runtime.machine import one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 _TOL, _MAX_ITER = 1e-5, 500  # of the solver, at each weight

@@ -17,9 +17,7 @@ from wordforest.coder import kernels
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows
 from wordforest.errors import InputError
-from wordforest.runtime.gpu import memory_told
-from wordforest.runtime.memory import check_room
-from wordforest.runtime.threads import one_blas_thread
+from wordforest.runtime.machine import check_room, memory_told, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -26,7 +26,7 @@ from wordforest.coder.rows import Rows, Words, as_rows
 from wordforest.coder.solvers import Gram, Solver, admm
 from wordforest.errors import InputError
 from wordforest.options import default
-from wordforest.runtime.threads import Executor
+from wordforest.runtime.machine import Executor
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -21,7 +21,7 @@ from wordforest.coder.kernels.entries import entry_type
 from wordforest.coder.rows.pairs import Allocate, Pairs, Part
 from wordforest.errors import InputError
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.threads import Executor
+from wordforest.runtime.machine import Executor
 
 Array = NDArray[Any]
 Index = NDArray[Any]

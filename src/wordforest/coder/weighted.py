@@ -24,7 +24,7 @@ from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.weighted import Descent, check_range
 from wordforest.errors import InputError
 from wordforest.options import default
-from wordforest.runtime.threads import Executor, one_blas_thread
+from wordforest.runtime.machine import Executor, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.runtime.compile import kernel
-from wordforest.runtime.threads import Executor
+from wordforest.runtime.machine import Executor
 from wordforest.text.tokens import PIECE, IdFile
 
 

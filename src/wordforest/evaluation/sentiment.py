@@ -16,7 +16,7 @@ from wordforest.evaluation.bootstrap import Array
 from wordforest.evaluation.files import bad_line, nothing_in, read_bytes
 from wordforest.evaluation.scores import Outcome, numbered
 from wordforest.evaluation.word_rows import dense_rows, token_rows
-from wordforest.runtime.threads import one_thread
+from wordforest.runtime.machine import one_thread
 from wordforest.vectors import Vectors
 
 STRENGTHS = tuple(float(10 ** (power / 2)) for power in range(-10, 7))

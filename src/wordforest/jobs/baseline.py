@@ -25,8 +25,7 @@ from wordforest.jobs.rows import Matrix, Weighting, rows_of_counts
 from wordforest.jobs.sentences import Sentences, read_sentences
 from wordforest.jobs.train import learn_in_job
 from wordforest.options import FROM_COUNTS, OPTIONS, check_known
-from wordforest.runtime.gpu import check_device
-from wordforest.runtime.memory import check_room
+from wordforest.runtime.machine import check_device, check_room
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings
 from wordforest.store import Run

@@ -22,7 +22,7 @@ from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Report, Reporter
 from wordforest.runtime.scratch import ScratchFiles
 from wordforest.settings import CountSettings
-from wordforest.store.counts import save_counts
+from wordforest.store.folders import save_counts
 from wordforest.text import Vocabulary
 from wordforest.text.reader import find_sources, total_bytes
 

@@ -23,7 +23,7 @@ from wordforest.jobs.count import load_counts
 from wordforest.jobs.job import Job, as_codes, versions
 from wordforest.jobs.rows import Matrix, Moves, Weighting, codes_in_file, rows_of_counts
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.gpu import check_device
+from wordforest.runtime.machine import check_device
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings
 from wordforest.store import Run

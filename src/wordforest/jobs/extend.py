@@ -23,8 +23,8 @@ from wordforest.jobs.count import count_config, count_into, load_counts
 from wordforest.jobs.job import Job
 from wordforest.runtime.scratch import ScratchFiles
 from wordforest.settings import CountSettings
-from wordforest.store.counts import save_counts
-from wordforest.store.layout import ALL_WORDS
+from wordforest.store.files import ALL_WORDS
+from wordforest.store.folders import save_counts
 from wordforest.text import Vocabulary, choose_words
 
 _SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", "numbers")

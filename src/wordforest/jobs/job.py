@@ -33,9 +33,8 @@ from wordforest.errors import FullDiskError, InputError
 from wordforest.jobs.checkpoint import Checkpoint
 from wordforest.options import OPTIONS
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.memory import three_quarters
+from wordforest.runtime.machine import Threads, three_quarters
 from wordforest.runtime.progress import Reporter
-from wordforest.runtime.threads import Threads
 
 
 class Job:

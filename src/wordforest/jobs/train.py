@@ -23,7 +23,7 @@ from wordforest.jobs.job import Job, as_codes, versions
 from wordforest.jobs.reuse import counts_for
 from wordforest.jobs.rows import Matrix, Weighting, codes_in_file, rows_of_counts
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.gpu import check_device
+from wordforest.runtime.machine import check_device
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.runtime.scratch import arrays_in
 from wordforest.runtime.signals import step_by_step

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from wordforest.errors import ClusterError, InputError, MissingExtraError
-from wordforest.runtime.threads import blas_libraries
+from wordforest.runtime.machine import blas_libraries
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import FullDiskError, InputError
-from wordforest.runtime.memory import three_quarters
+from wordforest.runtime.machine import three_quarters
 
 _SPARE = 64 << 20  # bytes that a disk keeps free
 _CHECKED_AT_ONCE = 256 << 20  # bytes for which one look at the disk is enough

@@ -1,21 +1,35 @@
 """What lies on the disk: RUN and COUNTS folders, checkpoints, locks, and files of vectors of other tools."""
 
-from wordforest.store.checkpoint import (
+from wordforest.store.files import (
+    COUNTS,
+    locked,
+    read_json,
+    remove_leftovers,
+    replace_file,
+    workplace,
+    write_figure,
+    write_json,
+    write_text,
+)
+from wordforest.store.folders import (
+    Run,
     begin_checkpoint,
+    check_free,
     checkpoint_folder,
     checkpoint_settings,
     drop_empty_checkpoint,
     has_checkpoint,
+    is_counts_folder,
+    is_run_folder,
+    load_run,
     load_state,
+    read_counts,
     remove_checkpoint,
+    save_counts,
+    save_run,
     save_state,
 )
-from wordforest.store.counts import is_counts_folder, read_counts, save_counts
-from wordforest.store.files import read_json, replace_file, write_figure, write_json, write_text
 from wordforest.store.formats import read_vectors, vector_files, write_vectors
-from wordforest.store.layout import COUNTS
-from wordforest.store.lock import locked, remove_leftovers, workplace
-from wordforest.store.run import Run, check_free, is_run_folder, load_run, save_run
 from wordforest.store.tensors import write_sparse
 
 __all__ = [

@@ -1,18 +1,27 @@
-"""Files that are written whole or not at all, and read with errors that name the place."""
+"""Files that are written whole or not at all, and read with errors that name the place.
+
+One process at a time writes to a folder, by a lock that goes away with it, however that ends. Several files that change
+together are written aside, then take their places in one go: a full disk or a kill before that moment leaves the old
+files; one after it leaves a folder ``.wordforest-ready``, and whoever opens the folder next finishes the moves.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from wordforest.errors import InputError
-from wordforest.store.lock import workplace
 
 
 class Savable(Protocol):
@@ -155,3 +164,151 @@ def _sync(path: Path, flags: int) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+RUN_FILES = (
+    "config.json",
+    "vocab.tsv",
+    "codes.safetensors",
+    "dictionary.safetensors",
+    "forest.json",
+    "history.jsonl",
+)
+COUNTS_FILES = ("config.json", "vocab.tsv", "counts.safetensors")
+ALL_WORDS = "all"  # inside COUNTS: counts of all words, so that text can be added
+COUNTS = "counts"  # inside RUN: the counts it was made of, where it counted text itself; a new run leaves them
+CHECKPOINT = "checkpoint"  # inside both, while they are made
+RESULTS = (*dict.fromkeys(("codes.safetensors", "counts.safetensors", *RUN_FILES, *COUNTS_FILES, ALL_WORDS)),)
+TEMPORARY = ".wordforest-*.tmp"
+_TAKEN = (errno.EACCES, errno.EAGAIN)
+_PAUSE = 0.05  # seconds between two tries
+
+
+@contextmanager
+def locked(folder: Path, patience: float = 1.0) -> Iterator[None]:
+    """Keep other writers out of a folder that exists; one that is still inside after ``patience`` seconds is an error.
+
+    The lock is on the folder itself, so it leaves no file and cannot outlive a process that was killed, but for the
+    moment in which a child it was just starting has not begun. File systems that know no such locks go without.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        until = time.monotonic() + patience
+        while not _take(handle):
+            if time.monotonic() >= until:
+                raise InputError(
+                    f"{folder}: another process is writing there. Wait until it has ended, or choose another place."
+                )
+            time.sleep(_PAUSE)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def workplace(folder: Path) -> Iterator[Path]:
+    """Yield a new folder inside ``folder`` for what is not finished yet; it goes away at the end.
+
+    It is locked, so that whoever comes later can tell the workplace of a process that was killed, and remove it.
+    """
+    if not fnmatch(folder.name, TEMPORARY):
+        remove_leftovers(folder)
+    while True:
+        place = folder / TEMPORARY.replace("*", secrets.token_hex(8))
+        place.mkdir()
+        handle = os.open(place, os.O_RDONLY)
+        if _take(handle) and place.is_dir():
+            break
+        os.close(handle)  # somebody took it for a leftover before it was locked
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        os.close(handle)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the workplaces of processes that were killed."""
+    for place in folder.glob(TEMPORARY):
+        with suppress(OSError):  # somebody else was quicker
+            handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+            if _take(handle, without=False):
+                shutil.rmtree(place)
+            os.close(handle)
+
+
+def _take(handle: int, *, without: bool = True) -> bool:
+    """Lock what a handle stands for; where there are no locks, return ``without``."""
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        return without
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return without and error.errno not in _TAKEN
+    return True
+
+
+READY = ".wordforest-ready"
+_PLAN = "plan.json"
+
+
+@contextmanager
+def replaced(folder: Path, known: Sequence[str], last: str) -> Iterator[Path]:
+    """Yield an empty folder to write to; all in it takes the place of the ``known`` names if the block succeeds.
+
+    ``last`` is the file that makes a folder complete: it goes first and comes last.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _finish(folder)
+    with workplace(folder) as staging, told_as(folder, staging):
+        yield staging
+        names = sorted((path.name for path in staging.iterdir()), key=lambda name: (name == last, name))
+        for name in names:
+            if (folder / name).is_dir() and not _is_ours(folder / name):
+                raise InputError(f"{folder / name}: a file or folder of results belongs here. Rename this folder.")
+        write_json(staging / _PLAN, {"remove": [name for name in known if name not in names], "move": names})
+        staging.rename(folder / READY)
+    sync_folder(folder)
+    _finish(folder)
+
+
+def settle(folder: Path) -> None:
+    """Finish what a process that was killed had begun to put in place, unless one is at work there now."""
+    if (folder / READY).is_dir():
+        with suppress(InputError, OSError), locked(folder, patience=0.0):
+            _finish(folder)
+
+
+def _finish(folder: Path) -> None:
+    """Make the moves that are left; may be broken off anywhere and begun again."""
+    ready = folder / READY
+    if not (ready / _PLAN).is_file():
+        shutil.rmtree(ready, ignore_errors=True)
+        return
+    plan = read_json(ready / _PLAN)
+    last = plan["move"][-1]
+    if (ready / last).exists():
+        for name in [last, *plan["remove"]]:
+            _remove(folder / name)
+        for name in plan["move"]:
+            if (ready / name).exists():
+                if (folder / name).is_dir():
+                    _remove(folder / name)
+                os.replace(ready / name, folder / name)  # noqa: PTH105 of a folder, too
+        sync_folder(folder)
+    (ready / _PLAN).unlink()
+    shutil.rmtree(ready)
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+    elif _is_ours(path):
+        shutil.rmtree(path)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether a folder inside results is one of theirs: counts, or what a broken removal left of them."""
+    return not folder.is_symlink() and {path.name for path in folder.iterdir()} <= {*RESULTS}

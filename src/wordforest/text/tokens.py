@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from wordforest.errors import InputError
 from wordforest.options import Checked, default
 from wordforest.runtime.compile import kernel
+from wordforest.runtime.machine import Executor, Threads
 from wordforest.runtime.scratch import ScratchFiles, read_at, write_at
-from wordforest.runtime.threads import Executor, Threads
 from wordforest.text.reader import CHUNK_BYTES, Chunk, Errors, find_sources, read_chunks
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
 from wordforest.text.vocabulary import NUMBER

@@ -12,7 +12,7 @@ from tests.coder.shared import WITHOUT_CLUSTER, Home
 from wordforest.coder.kernels import on_host, plain
 from wordforest.coder.rows import split_blocks
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 ROWS = np.array([0, 3, 5, 39])
 every_home = pytest.mark.parametrize("home", WITHOUT_CLUSTER)

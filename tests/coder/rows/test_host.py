@@ -11,7 +11,7 @@ from scipy import sparse
 from tests.coder.rows.test_base import ROWS, matrix
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.host import HostRows, as_csr
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 
 def test_sparse_products_do_not_depend_on_where_contexts_are_cut() -> None:

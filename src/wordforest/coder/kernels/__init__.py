@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.forest import Forest
-from wordforest.runtime.gpu import has_triton
-from wordforest.runtime.threads import Executor
+from wordforest.runtime.machine import Executor, has_triton
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)

@@ -16,7 +16,7 @@ import numpy as np
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels.arrays import forest_prox
 from wordforest.coder.kernels.entries import Rule, Side
-from wordforest.runtime.gpu import has_triton
+from wordforest.runtime.machine import has_triton
 
 Tensor = Any
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from wordforest.coder import kernels
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Executor, Threads
+from wordforest.runtime.machine import Executor, Threads
 
 if TYPE_CHECKING:
     from wordforest.coder.rows.weighted import Side

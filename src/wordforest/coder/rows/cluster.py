@@ -40,7 +40,7 @@ from wordforest.coder.rows.host import HostRows, as_csr
 from wordforest.coder.rows.weighted import Side
 from wordforest.errors import ClusterError
 from wordforest.runtime.cluster import Cluster, Sized
-from wordforest.runtime.threads import Threads, one_blas_thread
+from wordforest.runtime.machine import Threads, one_blas_thread
 
 Array = Any  # a NumPy array
 Handle = Any  # of a value on the cluster

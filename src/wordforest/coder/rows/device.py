@@ -11,7 +11,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.rows.base import Loss, Rows
 from wordforest.coder.rows.weighted import Side
-from wordforest.runtime.gpu import free_unused, has_triton, out_of_memory
+from wordforest.runtime.machine import free_unused, has_triton, out_of_memory
 
 Tensor = Any
 

@@ -15,7 +15,7 @@ from wordforest.coder.rows.base import Loss, Range, Rows, context_ranges, row_si
 from wordforest.coder.rows.weighted import Side, host_sides
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.threads import Executor, Threads
+from wordforest.runtime.machine import Executor, Threads
 
 Array = NDArray[Any]
 B = TypeVar("B")

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from wordforest.coder.rows.base import DEVICE_VALUES, Rows
 from wordforest.coder.rows.device import DeviceCSR, DeviceRows, add_product, numbers, rows_times
 from wordforest.errors import InputError
-from wordforest.runtime.gpu import free_unused, out_of_memory
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads, free_unused, out_of_memory
 
 Tensor = Any
 Index = NDArray[np.int64]

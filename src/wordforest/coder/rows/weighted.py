@@ -23,7 +23,7 @@ from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows.base import BLOCK_VALUES, Loss, Range, shard_rows, split_blocks
 from wordforest.coder.rows.pairs import Pairs
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Executor, Threads
+from wordforest.runtime.machine import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
 

@@ -20,7 +20,7 @@ from wordforest.coder.rows.cluster import ClusterRows, Loaded, Part, stacked
 from wordforest.coder.rows.host import as_csr
 from wordforest.coder.rows.weighted import Descent, HostSide, Side, host_sides
 from wordforest.runtime.cluster import Cluster, Sized
-from wordforest.runtime.threads import Threads, one_blas_thread
+from wordforest.runtime.machine import Threads, one_blas_thread
 
 Array = Any  # a NumPy array
 Handle = Any

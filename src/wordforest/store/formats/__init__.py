@@ -13,6 +13,7 @@ from scipy import sparse
 
 from wordforest.errors import InputError
 from wordforest.runtime.compressed import COMPRESSION, opened
+from wordforest.store.folders import Run, load_run, save_run
 from wordforest.store.formats.arrays import read_npz, read_safetensors, write_npz, write_safetensors
 from wordforest.store.formats.binary import read_binary, write_binary
 from wordforest.store.formats.common import AGAIN, BOM, CHUNK, VectorFile, format_suffix, is_header, quoted
@@ -28,7 +29,6 @@ from wordforest.store.formats.text import (
     write_glove,
     write_word2vec,
 )
-from wordforest.store.run import Run, load_run, save_run
 from wordforest.vectors import Vectors, forest_of
 
 __all__ = ["read_vectors", "vector_files", "write_vectors"]

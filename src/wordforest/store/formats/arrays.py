@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from wordforest.errors import InputError
-from wordforest.runtime.memory import check_room
+from wordforest.runtime.machine import check_room
 from wordforest.store.files import replace_file
+from wordforest.store.folders import parse_forest
 from wordforest.store.formats.common import AGAIN, VectorFile, assembled, check_words
-from wordforest.store.run import parse_forest
 from wordforest.store.tensors import CSR_NAMES, Tensors, checked_csr, csr_tensors, read_tensors, write_tensors
 from wordforest.vectors import Vectors
 

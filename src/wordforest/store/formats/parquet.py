@@ -11,8 +11,8 @@ import numpy as np
 
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.store.files import replace_file
+from wordforest.store.folders import parse_forest
 from wordforest.store.formats.common import AGAIN, VectorFile, assembled, check_words
-from wordforest.store.run import parse_forest
 from wordforest.vectors import Dense, Vectors
 
 _PARENT = b"wordforest.parent"

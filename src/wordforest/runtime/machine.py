@@ -1,4 +1,7 @@
-"""Threads of this process: results in order, and the same bits for any number of them."""
+"""This machine: its threads, its memory, and one GPU.
+
+Results come in order and have the same bits for any number of threads.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,16 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
-from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache, wraps
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
 
-import numpy as np  # noqa: F401 loads the BLAS that is limited here
-
-from wordforest.errors import InputError
+from wordforest.errors import InputError, MissingExtraError
 
 T = TypeVar("T")
 R = TypeVar("R")
-
 _MOST_WORKERS = 16  # for each core, and cores that are taken for granted: more threads than that only take memory
 
 
@@ -111,3 +113,97 @@ def _found_blas(with_scipy: bool) -> Any:  # noqa: ARG001 the key: a library loa
 def available_cores() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that this machine, or the container around this process, has."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = _CGROUP.read_text().strip() if _CGROUP.is_file() else ""
+    return min(memory, int(limit)) if limit.isdigit() else memory
+
+
+def three_quarters() -> int:
+    """Return three quarters of the memory, in bytes: what a job may take if nobody says how much."""
+    return available_memory() * 3 // 4
+
+
+def check_room(what: str, n_bytes: float) -> None:
+    """Refuse what needs more memory than this machine has, before it takes the machine down."""
+    if n_bytes > (memory := available_memory()):
+        raise InputError(
+            f"{what} needs at least {n_bytes / 1e9:,.1f} GB of memory, but this machine has {memory / 1e9:,.1f}. "
+            "Ask for less, or use a larger machine."
+        )
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def check_device(device: str, what: str = "the device cuda", extra: str = "gpu") -> None:
+    """Refuse a device that is not there; ``what`` needs it, and ``extra`` brings PyTorch."""
+    if device not in ("cpu", "cuda"):
+        raise InputError(f"device = {device!r}, but it must be cpu or cuda.")
+    if device == "cpu":
+        return
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError(what, extra) from None
+    if not torch.cuda.is_available():
+        raise InputError("device = 'cuda', but PyTorch sees no CUDA GPU. Use the device cpu.")
+
+
+@lru_cache(maxsize=1)
+def has_triton() -> bool:
+    """Say whether kernels of our own can be compiled for a GPU; without, PyTorch's operations take their place."""
+    return find_spec("triton") is not None
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Say whether a GPU ran out of memory, without importing PyTorch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(error, torch.cuda.OutOfMemoryError)
+
+
+def free_unused() -> None:
+    """Give memory that PyTorch keeps for later back to the GPU."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def by_halves(join: Callable[[Any, Any], Any]) -> Callable[[F], F]:
+    """Let a function of rows, its last argument, take every second row and then the others if the memory is too small.
+
+    ``join`` puts the two results together. What the function changes, it must change when all else is done.
+    """
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def run(*args: Any) -> Any:
+            try:
+                return function(*args)
+            except RuntimeError as error:
+                if not out_of_memory(error) or len(args[-1]) < 2:
+                    raise
+            free_unused()
+            *others, rows = args
+            return join(run(*others, rows[::2]), run(*others, rows[1::2]))
+
+        return cast(F, run)
+
+    return decorate
+
+
+@contextmanager
+def memory_told(what: str, advice: str) -> Iterator[None]:
+    """Turn a GPU's lack of memory, where nothing smaller helped, into a sentence for a person."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not out_of_memory(error):
+            raise
+        raise InputError(f"the GPU has too little memory for {what}, even in small blocks. {advice}") from error

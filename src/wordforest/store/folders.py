@@ -1,0 +1,368 @@
+"""Folders of results: RUN, COUNTS, and the checkpoint inside either.
+
+RUN has all that training leaves behind, COUNTS a vocabulary and its window counts, made once and used by many runs, and
+``checkpoint/`` what ``--resume`` needs. Each file is whole or absent.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordforest.coder.forest import Forest
+from wordforest.errors import InputError
+from wordforest.runtime.scratch import check_disk
+from wordforest.store.files import (
+    ALL_WORDS,
+    CHECKPOINT,
+    COUNTS,
+    RESULTS,
+    parse_object,
+    read_json,
+    read_text,
+    replaced,
+    settle,
+    to_json,
+    write_json,
+    write_text,
+)
+from wordforest.store.tensors import (
+    AnyCSR,
+    Tensors,
+    read_csr,
+    read_metadata,
+    read_tensors,
+    slices,
+    write_csr,
+    write_csr_parts,
+    write_tensors,
+)
+from wordforest.vectors import CSR, Vectors, first_non_finite_row
+
+_LAST_OF_RUN = "codes.safetensors"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Words with their counts (V,), codes A (V, M), dictionary D (C, M) if any, forest, config, history."""
+
+    words: tuple[str, ...]
+    counts: NDArray[np.int64]
+    codes: CSR
+    dictionary: NDArray[np.float32] | None
+    forest: Forest
+    config: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        rows, columns = self.codes.shape
+        if not len(self.words) == len(self.counts) == rows:
+            raise InputError(
+                f"{len(self.words)} words, {len(self.counts)} counts and {rows} rows of codes do not agree. "
+                "Use the parts of one run."
+            )
+        if len(self.forest) != columns:
+            raise InputError(
+                f"the forest has {len(self.forest)} nodes, but the codes have {columns} columns. "
+                "Use the parts of one run."
+            )
+        if self.dictionary is not None and (self.dictionary.ndim != 2 or self.dictionary.shape[1] != columns):
+            raise InputError(
+                f"the dictionary has shape {self.dictionary.shape}, but (contexts, {columns}) is needed. "
+                "Use the parts of one run."
+            )
+        if (row := first_non_finite_row(self.codes)) is not None:
+            raise InputError(f"the code of {self.words[row]!r} holds NaN or infinity. Train again.")
+        if self.dictionary is not None and first_non_finite_row(self.dictionary) is not None:
+            raise InputError("the dictionary holds NaN or infinity. Train again.")
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """The codes as word vectors."""
+        return Vectors(self.words, self.codes, forest=self.forest)
+
+
+def is_run_folder(path: Path) -> bool:
+    """Return whether a folder holds codes."""
+    settle(path)
+    return (path / _LAST_OF_RUN).is_file()
+
+
+def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
+    """Write a run in place of the results that a folder holds; codes come last: a folder that has them is complete.
+
+    ``codes`` is a file that holds the codes already, on the same disk; it takes its place.
+    """
+    with replaced(folder, RESULTS, _LAST_OF_RUN) as staging:
+        write_json(staging / "config.json", run.config)
+        write_vocab(staging / "vocab.tsv", run.words, run.counts)
+        write_json(staging / "forest.json", {"parent": run.forest.parent.tolist()})
+        write_history(staging / "history.jsonl", run.history)
+        if run.dictionary is not None:
+            write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
+        if codes is None:
+            write_csr(staging / _LAST_OF_RUN, run.codes.astype(np.float32, copy=False))
+        else:
+            codes.rename(staging / _LAST_OF_RUN)
+
+
+def load_run(folder: Path) -> Run:
+    """Return the run that a folder holds, after checking that its files agree."""
+    if not is_run_folder(folder):
+        kind = "a counts folder" if is_counts_folder(folder) else "none"
+        raise InputError(
+            f"{folder}: expected a run folder with codes.safetensors, but this is {kind}. "
+            "Make one with: wordforest train CORPUS --out RUN"
+        )
+    words, counts = read_vocab(folder / "vocab.tsv")
+    parts: dict[str, Any] = {
+        "codes": read_csr(folder / "codes.safetensors", ("float32",)),
+        "dictionary": _read_dictionary(folder / "dictionary.safetensors"),
+        "forest": parse_forest(folder / "forest.json", read_json(folder / "forest.json").get("parent")),
+        "config": read_json(folder / "config.json"),
+        "history": read_history(folder / "history.jsonl"),
+    }
+    try:
+        return Run(words, counts, **parts)
+    except InputError as error:
+        raise InputError(f"{folder}: {error}") from error
+
+
+def check_free(folder: Path, *, force: bool) -> None:
+    """Refuse a folder for results that holds anything, unless ``force``."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder, but this is a file. Choose another --out.")
+    if not force and folder.exists() and any(folder.iterdir()):
+        begun = any((folder / name).is_dir() for name in (CHECKPOINT, COUNTS)) and not is_run_folder(folder)
+        hint = "add --resume to resume it, " if begun else ""
+        raise InputError(f"{folder} already exists; {hint}add --force to replace it or choose another --out.")
+
+
+def write_history(path: Path, history: list[dict[str, Any]]) -> None:
+    """Write one JSON object a line."""
+    write_text(path, "".join(to_json(step, path) + "\n" for step in history))
+
+
+def read_history(path: Path) -> list[dict[str, Any]]:
+    """Return the steps of a history, one JSON object a line."""
+    lines = read_text(path).removesuffix("\n").split("\n")
+    return [parse_object(text, path, line) for line, text in enumerate(lines, start=1) if text or len(lines) > 1]
+
+
+def _read_dictionary(path: Path) -> NDArray[np.float32] | None:
+    if not path.exists():
+        return None
+    D = read_tensors(path, ["D"])["D"]
+    if D.dtype != np.float32 or D.ndim != 2:
+        raise InputError(
+            f"{path}: D must be a float32 matrix, but {D.dtype} of shape {D.shape} came. Make the folder again."
+        )
+    return D
+
+
+def parse_forest(where: Path | str, parent: object) -> Forest:
+    """Return the forest of a list of parents; an error says ``where`` it comes from."""
+    if not isinstance(parent, list) or any(type(p) is not int for p in parent):
+        raise InputError(f"{where}: expected parents [-1, 0, ...], one whole number a node. Make it again.")
+    try:
+        return Forest(parent)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+_LARGEST = np.iinfo(np.int64).max
+
+
+def write_vocab(path: Path, words: Sequence[str], counts: NDArray[np.int64]) -> None:
+    """Write the words and their counts (V,)."""
+    if len(set(words)) != len(words):
+        raise InputError(f"{path}: {len(words) - len(set(words))} words are repeated. Keep one row of each.")
+    for row, word in enumerate(words):
+        if "\t" in word or "\n" in word:
+            raise InputError(f"{path}: word {row}, {word!r}, holds a tab or a line break. Rename the word.")
+    write_text(path, "".join(f"{word}\t{count}\n" for word, count in zip(words, counts.tolist(), strict=True)))
+
+
+def read_vocab(path: Path) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the words and their counts (V,)."""
+    lines = read_text(path).split("\n")
+    if lines[-1]:
+        raise InputError(f"{path}, line {len(lines)}: the line end is missing, so the file is cut. Make it again.")
+    first_line: dict[str, int] = {}
+    counts = np.zeros(len(lines) - 1, dtype=np.int64)
+    for i, line in enumerate(lines[:-1]):
+        word, tab, count = line.partition("\t")
+        digits = count.removesuffix("\r")
+        if not (tab and digits.isascii() and digits.isdigit() and len(digits) < 20 and int(digits) <= _LARGEST):
+            raise InputError(
+                f"{path}, line {i + 1}: expected a word, a tab and a count, but {line[:80]!r} came. "
+                "Repair the line, or make the file again."
+            )
+        if (first := first_line.setdefault(word, i + 1)) != i + 1:
+            raise InputError(f"{path}, line {i + 1}: {word!r} stands on line {first} already. Keep one of them.")
+        counts[i] = int(digits)
+    return tuple(first_line), counts
+
+
+_LAST_OF_COUNTS = "counts.safetensors"
+
+
+class CountParts(Protocol):
+    """Window counts (V, C) that may be larger than memory: ``parts`` yields columns and counts, rows in order."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Words and contexts."""
+        ...
+
+    @property
+    def indptr(self) -> NDArray[np.int64]:
+        """Where rows begin, (V + 1,)."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """Type of a count, of 32 or 64 bits."""
+        ...
+
+    def parts(self) -> Iterator[tuple[NDArray[np.int32], NDArray[Any]]]:
+        """Yield columns and counts of some rows after those of others; may be called again."""
+        ...
+
+
+def is_counts_folder(path: Path) -> bool:
+    """Return whether a folder holds window counts."""
+    settle(path)
+    return (path / _LAST_OF_COUNTS).is_file()
+
+
+def save_counts(
+    folder: Path,
+    words: Sequence[str],
+    counts: NDArray[np.int64],
+    matrix: AnyCSR | CountParts,
+    config: dict[str, Any],
+    *,
+    all_words: Path | None = None,
+) -> None:
+    """Write words, their counts (V,), integer window counts (V, C) and settings in place of what a folder holds.
+
+    ``all_words`` is a folder of counts without a least count, on the same disk, which moves inside.
+    """
+    if sparse.issparse(matrix):
+        _check_sizes(folder, len(words), len(counts), matrix)
+        _check_counts(folder, matrix)
+    with replaced(folder, RESULTS, _LAST_OF_COUNTS) as staging:
+        write_json(staging / "config.json", config)
+        write_vocab(staging / "vocab.tsv", words, counts)
+        if sparse.issparse(matrix):
+            write_csr(staging / _LAST_OF_COUNTS, matrix if matrix.dtype.itemsize >= 4 else matrix.astype(np.int64))
+        else:
+            check_disk(folder, int(matrix.indptr[-1]) * (4 + np.dtype(matrix.dtype).itemsize), "writing the counts")
+            write_csr_parts(
+                staging / _LAST_OF_COUNTS, matrix.shape, matrix.indptr, np.dtype(matrix.dtype), matrix.parts()
+            )
+        if all_words is not None:
+            all_words.rename(staging / ALL_WORDS)
+
+
+def read_counts(
+    folder: Path, *, mapped: bool = False, checked: bool = True
+) -> tuple[tuple[str, ...], NDArray[np.int64], AnyCSR, dict[str, Any]]:
+    """Return words, their counts (V,), window counts (V, C) and settings.
+
+    ``mapped`` leaves the window counts in their file: for counts larger than memory. Counts that were just written, or
+    that others look at, need not be ``checked`` pair by pair.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a counts folder. Make one with: wordforest count CORPUS --out DIR")
+    settle(folder)
+    config = read_json(folder / "config.json")
+    words, counts = read_vocab(folder / "vocab.tsv")
+    matrix = read_csr(folder / "counts.safetensors", ("int32", "int64"), mapped=mapped, checked=checked)
+    _check_sizes(folder, len(words), len(counts), matrix)
+    if checked:
+        _check_counts(folder, matrix)
+    return words, counts, matrix, config
+
+
+def _check_sizes(folder: Path, n_words: int, n_counts: int, matrix: AnyCSR) -> None:
+    if not n_words == n_counts == matrix.shape[0]:
+        raise InputError(
+            f"{folder}: {n_words} words, {n_counts} counts and {matrix.shape[0]} rows of window counts "
+            "do not agree. Use files of one run of wordforest count."
+        )
+
+
+def _check_counts(folder: Path, matrix: AnyCSR) -> None:
+    if not np.issubdtype(matrix.dtype, np.integer):
+        raise InputError(f"{folder}: window counts must be integers, but {matrix.dtype} came. Count again.")
+    least = min((int(part.min()) for part in slices(matrix.data)), default=0)
+    if least < 0:
+        raise InputError(f"{folder}: a window count is {least}, but counts start at 0. Count again.")
+
+
+_STATE = "state.safetensors"
+
+
+def has_checkpoint(folder: Path) -> bool:
+    """Return whether a run was begun in a folder and not finished."""
+    return (folder / CHECKPOINT / "settings.json").is_file()
+
+
+def begin_checkpoint(folder: Path, settings: dict[str, Any]) -> None:
+    """Note what a run was begun with; a checkpoint of an earlier run goes away."""
+    remove_checkpoint(folder)
+    (folder / CHECKPOINT).mkdir(parents=True)
+    write_json(folder / CHECKPOINT / "settings.json", settings)
+
+
+def checkpoint_settings(folder: Path) -> dict[str, Any]:
+    """Return what the run was begun with."""
+    return read_json(folder / CHECKPOINT / "settings.json")
+
+
+def checkpoint_folder(folder: Path) -> Path:
+    """Return where the files of a checkpoint lie."""
+    return folder / CHECKPOINT
+
+
+def save_state(folder: Path, tensors: Tensors, history: list[dict[str, Any]], text: str = "") -> None:
+    """Write the state of learning in place of the one before; ``text`` is the fingerprint of what is learned from."""
+    write_tensors(folder / CHECKPOINT / _STATE, tensors, {"history": json.dumps(history), "text": text})
+
+
+def load_state(folder: Path, text: str = "") -> tuple[Tensors, list[dict[str, Any]]] | None:
+    """Return all tensors of the last state of learning and its history, or None if none was written."""
+    path = folder / CHECKPOINT / _STATE
+    if not path.is_file():
+        return None
+    found = read_metadata(path)
+    if text and found.get("text", text) != text:
+        raise InputError(f"{folder}: the text has changed since learning began. Begin again, with --force.")
+    return read_tensors(path), json.loads(found["history"])
+
+
+def drop_empty_checkpoint(folder: Path) -> None:
+    """Remove a checkpoint from which nothing could be resumed."""
+    if has_checkpoint(folder) and len(list((folder / CHECKPOINT).iterdir())) == 1:
+        remove_checkpoint(folder)
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """Remove the checkpoint, if there is one; first what makes it one."""
+    checkpoint = folder / CHECKPOINT
+    if checkpoint.is_symlink() or checkpoint.is_file():
+        checkpoint.unlink()
+    elif checkpoint.is_dir():
+        (checkpoint / "settings.json").unlink(missing_ok=True)
+        shutil.rmtree(checkpoint)
