@@ -25,7 +25,6 @@ from wordforest.coder.rows.cluster import ClusterRows, HeldRows
 from wordforest.errors import ClusterError, InputError
 from wordforest.jobs import count_on_cluster
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.machine import Threads
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.text import spans
 
