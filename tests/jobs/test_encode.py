@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from wordforest.coder.encode import word_objectives
 
 import wordforest as wf
+from tests.commands import run_command
+from wordforest.coder.solvers import word_objectives
+from wordforest.counts.joining import move_columns
 from wordforest.errors import InputError
 from wordforest.jobs.count import associate
-from wordforest.jobs.encode import match_contexts
+from wordforest.jobs.encode import _columns
 from wordforest.text import RARE
 
 FAST: dict[str, Any] = {"trees": 2, "epochs": 3}
@@ -29,9 +29,8 @@ def objectives(counts: wf.Counts, run: wf.Run, codes: Any) -> Any:
     X = associate(counts, run.config["measure"])
     D = run.dictionary.astype(np.float64)
     penalty = wf.coder.ForestL2(run.forest, run.config["lam"], nonnegative=run.config["nonnegative"])
-    return word_objectives(codes.toarray(), X @ D, wf.coder.Gram(D.T @ D), penalty), np.asarray(
-        X.multiply(X).sum(axis=1)
-    )
+    squares = np.asarray(X.multiply(X).sum(axis=1))
+    return word_objectives(codes.toarray(), X @ D, wf.coder.Gram(D.T @ D), penalty), squares
 
 
 @pytest.mark.parametrize("options", [{}, {"mark_sides": True}, {"max_contexts": 20}, {"measure": "ppmi"}], ids=str)
@@ -87,13 +86,13 @@ def test_contexts_meet_by_name_and_unknown_ones_are_rare(
 ) -> None:
     n = 2 if sides else 1
     dense = np.random.default_rng(seed).integers(0, 3, size=(len(new), n * len(new)))
-    counts = wf.Counts(sparse.csr_array(dense), wf.Vocabulary(new, [1] * len(new)))
+    vocabulary = wf.Vocabulary(new, [1] * len(new))
     D = np.zeros((n * len(old), 1), np.float32)
     codes = sparse.csr_array((len(old), 1), dtype=np.float32)
     run = wf.Run(tuple(old), np.ones(len(old), np.int64), codes, D, wf.Forest.flat(1), {"mark_sides": sides})
     if not set(old) & set(new):
         with pytest.raises(InputError, match="no context of the counts is known"):
-            match_contexts(counts, run)
+            _columns(vocabulary, run, n * len(new))
         return
     expected = np.zeros((len(new), n * len(old)), dtype=np.int64)
     for side in range(n):
@@ -101,22 +100,21 @@ def test_contexts_meet_by_name_and_unknown_ones_are_rare(
             known = word if word in old else RARE
             if known in old:
                 expected[:, side * len(old) + old.index(known)] += dense[:, side * len(new) + c]
-    matched, lost = match_contexts(counts, run)
-    assert np.array_equal(matched.matrix.toarray(), expected)
+    columns, lost = _columns(vocabulary, run, n * len(new))
+    assert np.array_equal(move_columns(sparse.csr_array(dense), columns, n * len(old)).toarray(), expected)
     assert lost == len(set(new) - set(old))
 
 
 def test_the_command_writes_a_run_that_others_read(corpus: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "wordforest"]
     wf.train(corpus, out=tmp_path / "run", **FAST)
     (tmp_path / "new.txt").write_text(corpus.read_text() + "A lynx eats a lynx.\n")
     wf.count_corpus(tmp_path / "new.txt", tmp_path / "counts", min_count=2)
-    encode = [*command, "encode", str(tmp_path / "run"), str(tmp_path / "counts"), "--out", str(tmp_path / "out")]
-    first = subprocess.run(encode, check=True, capture_output=True, text=True).stderr.splitlines()
+    encode = ["encode", tmp_path / "run", tmp_path / "counts", "--out", tmp_path / "out"]
+    first = run_command(*encode).stderr.splitlines()
     assert [line.split(":")[0] for line in first] == ["note", "encode", f"wrote {tmp_path / 'out'}"]
-    assert subprocess.run(encode, capture_output=True, check=False).returncode == 2
+    assert run_command(*encode).returncode == 2
     bits = (tmp_path / "out" / "codes.safetensors").read_bytes()
-    subprocess.run([*encode, "--force", "--workers", "1", "--quiet"], check=True)
+    assert run_command(*encode, "--force", "--workers", "1", "--quiet").returncode == 0
     assert (tmp_path / "out" / "codes.safetensors").read_bytes() == bits
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "codes.safetensors",
@@ -126,8 +124,7 @@ def test_the_command_writes_a_run_that_others_read(corpus: Path, tmp_path: Path)
         "vocab.tsv",
     ]
     for look in (["neighbors", "cat"], ["inspect"], ["evaluate"], ["path", "cat"]):
-        arguments = [look[0], str(tmp_path / "out"), *look[1:]]
-        subprocess.run([*command, *arguments], check=True, capture_output=True)
+        assert run_command(look[0], tmp_path / "out", *look[1:]).returncode == 0
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert (config["min_count"], config["trees"], config["dictionary_of"]) == (2, 2, str(tmp_path / "run"))
     assert config["gap"] <= 1e-6
