@@ -113,7 +113,7 @@ def known_commands() -> list[Command]:
     """Return the commands that this version has."""
     import typer.main
 
-    from wordforest.cli import app
+    from wordforest.cli.command import app
 
     group: Any = typer.main.get_command(app)
     return [command for command in COMMANDS if command.verb in group.commands]

@@ -17,8 +17,7 @@ import wordforest as wf
 from tests.cli.shell import WORDFOREST, done, environment
 from tests.commands import run_command
 from tests.test_init import modules_after
-from wordforest.cli import app
-from wordforest.cli.command import COMMANDS
+from wordforest.cli.command import COMMANDS, app
 from wordforest.options import COMMANDS as LONG
 from wordforest.options import OPTIONS, PRESETS, SHORT_HELP, taken_by
 

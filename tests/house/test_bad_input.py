@@ -8,7 +8,7 @@ import pytest
 
 from torture.bad_input import CASES, Case, make_desk, run_case, shown
 from torture.table import bad_input_rows
-from wordforest.cli import app
+from wordforest.cli.command import app
 
 HOME = Path(__file__).resolve().parents[2]
 ROWS = bad_input_rows((HOME / "docs" / "reliability.md").read_text(encoding="utf-8"))

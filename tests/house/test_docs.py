@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from tests.commands import run_command
-from wordforest.cli import app
+from wordforest.cli.command import app
 
 HOME = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md")])
