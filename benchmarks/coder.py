@@ -27,8 +27,7 @@ import numpy as np
 from scipy import sparse
 
 import wordforest as wf
-from wordforest.runtime.compile import kernel
-from wordforest.runtime.machine import Threads, available_cores, one_blas_thread
+from wordforest.runtime.machine import Threads, available_cores, kernel, one_blas_thread
 
 
 def solvers(_: argparse.Namespace) -> None:

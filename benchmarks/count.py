@@ -30,8 +30,7 @@ import numpy as np
 
 from wordforest.counts.thinning import uniform
 from wordforest.options import OPTIONS
-from wordforest.runtime.compile import kernel
-from wordforest.runtime.machine import available_cores
+from wordforest.runtime.machine import available_cores, kernel
 
 PHRASE, SENTENCE = 10, 20  # words, of made-up text
 UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes

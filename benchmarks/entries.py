@@ -33,8 +33,8 @@ from wordforest.coder.entries_objective import EntryObjective
 from wordforest.coder.online import learn_online
 from wordforest.coder.penalties import ForestL2
 from wordforest.coder.rows.pairs import stored_pairs
+from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.machine import Threads, available_cores
-from wordforest.runtime.scratch import arrays_in
 from wordforest.store import read_counts
 
 

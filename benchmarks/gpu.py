@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from wordforest.coder import coding, online, solvers
+from wordforest.coder import coding, online
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.online import Online, OnlineSettings, learn_online
@@ -149,7 +149,7 @@ def watched(X: DeviceRows) -> Stages:
     watch(ForestL2, "per_word", values, "value of the penalty")
     watch(online, "update_dictionary", sweep, "dictionary sweeps")
     watch(Online, "atoms_moved", gram, "D'D")
-    watch(solvers, "duality_gaps", None, "certificate, its prox left out")
+    watch(coding, "duality_gaps", None, "certificate, its prox left out")
     watch(coding, "solve_exactly", None, "products of the last pass")
     watch(coding, "_code_block", None, "products of ADMM")
     watch(online, "code_batch", None, "codes, all else")
@@ -157,10 +157,10 @@ def watched(X: DeviceRows) -> Stages:
     watch(Online, "begin", None, "start")
     watch(Online, "__init__", None, "squares of rows")
     for name in ("_eigenvalues", "inverse"):
-        inner = solvers.Gram.__dict__[name].func
+        inner = coding.Gram.__dict__[name].func
         holder = type("Holder", (), {"run": staticmethod(once(inner, name))})
         watch(holder, "run", None, f"Gram.{name}")
-        setattr(solvers.Gram, name, property(holder.run))
+        setattr(coding.Gram, name, property(holder.run))
     return stages
 
 

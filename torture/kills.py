@@ -167,7 +167,7 @@ def _load_everything() -> None:
 def _make_short_runs_write_like_long_ones() -> None:
     """Let checkpoints and notes be written after every step and chunk, and shards be small."""
     from wordforest.counts import tally
-    from wordforest.jobs import checkpoint
+    from wordforest.jobs import job as checkpoint
     from wordforest.text import tokens
 
     for module, name, value in (

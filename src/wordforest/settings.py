@@ -106,7 +106,8 @@ class TrainSettings(AssociationSettings):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default(name, self.kind))
         super().__post_init__()
-        weighing(str(self.weights))
+        if self.weights != "none":
+            weighing(str(self.weights))
         self._refuse_what_others_take()
         if self.kind == "entries" and self.lam == "auto":
             raise InputError("the learner entries needs a number for lam. Give one, or use the learner online.")

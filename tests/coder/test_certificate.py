@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordforest.coder.certificate import duality_gaps, lam_max, zero_is_best
+from wordforest.coder.coding import Gram, admm, fista, word_objectives
 from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import (
     L1,
@@ -18,7 +19,6 @@ from wordforest.coder.penalties import (
     depth_weights,
     with_lam,
 )
-from wordforest.coder.solvers import Gram, admm, fista, word_objectives
 
 FOREST = Forest.complete(1)
 WEIGHTS = depth_weights(FOREST, (0.5, 0.8, 1.2))

@@ -10,7 +10,7 @@ from tests.coder.shared import DEVICES, uneven_matrix
 from tests.coder.test_solvers import PENALTIES, data, solve
 from wordforest.coder import coding
 from wordforest.coder.certificate import lam_max
-from wordforest.coder.coding import encode
+from wordforest.coder.coding import EXACT_TOL, Gram, admm, encode, word_objectives
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import on_host
 from wordforest.coder.objectives import objective
@@ -18,7 +18,6 @@ from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, Penalty
 from wordforest.coder.rows.device import DenseDeviceRows, DeviceRows
 from wordforest.coder.rows.streamed import StreamedRows
-from wordforest.coder.solvers import EXACT_TOL, Gram, admm, word_objectives
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
 

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from wordforest.coder.coding import encode
+from wordforest.coder.coding import admm, encode, fista
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import Learned
 from wordforest.coder.objectives import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, Penalty
-from wordforest.coder.solvers import admm, fista
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
 

@@ -17,8 +17,8 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2
 from wordforest.counts.association import pmi, ppmi, sppmi
 from wordforest.errors import InputError
+from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.machine import Threads
-from wordforest.runtime.scratch import arrays_in
 from wordforest.store.folders import read_counts, save_counts
 from wordforest.store.tensors import read_csr, write_csr
 
@@ -185,7 +185,7 @@ from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.penalties import L1
 from wordforest.runtime.machine import Threads
 from wordforest.store.folders import read_counts
-from wordforest.runtime.scratch import arrays_in
+from wordforest.runtime.disk import arrays_in
 
 folder, spooled, warm_up = Path(sys.argv[1]), sys.argv[2] == "spooled", Path(sys.argv[3])
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from wordforest.coder.certificate import lam_max
+from wordforest.coder.coding import Codes, Gram, admm, fista
 from wordforest.coder.forest import Forest
 from wordforest.coder.lam import lam_for_density, lam_path
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty, with_lam
-from wordforest.coder.solvers import Codes, Gram, admm, fista
 from wordforest.errors import InputError
 
 FOREST = Forest.complete(2)

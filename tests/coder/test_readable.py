@@ -23,7 +23,7 @@ from wordforest.coder.objectives import objective
 from wordforest.coder.online import Learned, OnlineSettings, learn_online, random_atoms
 from wordforest.coder.penalties import L1, ForestL2
 from wordforest.errors import InputError
-from wordforest.jobs import checkpoint as resume
+from wordforest.jobs import job as resume
 from wordforest.jobs.count import associate
 from wordforest.options import PRESETS
 from wordforest.runtime.machine import Threads

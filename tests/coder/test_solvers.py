@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
+from wordforest.coder.coding import Codes, Gram, Solver, admm, fista, word_objectives
 from wordforest.coder.forest import Forest
 from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
-from wordforest.coder.solvers import Codes, Gram, Solver, admm, fista, word_objectives
 
 SOLVERS = pytest.mark.parametrize("solver", [fista, admm])
 PENALTIES = pytest.mark.parametrize(

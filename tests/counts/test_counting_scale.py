@@ -24,9 +24,9 @@ from tests.commands import run_command
 from wordforest.counts import count, windows
 from wordforest.counts import tally as counts_module
 from wordforest.errors import InputError
-from wordforest.runtime import scratch as place
+from wordforest.runtime import disk as place
+from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.machine import Threads
-from wordforest.runtime.scratch import ScratchFiles
 from wordforest.settings import CountSettings
 from wordforest.text import RARE, TextRules, tokens
 
@@ -193,7 +193,7 @@ import os, signal, sys
 import wordforest as wf
 from wordforest.counts import tally as counts
 from wordforest.text import tokens
-from wordforest.runtime.scratch import ScratchFiles
+from wordforest.runtime.disk import ScratchFiles
 counts._LEAST_SHARD = 1 << 13
 tokens.CHUNK_BYTES, tokens._NOTED_CHUNKS = 1 << 14, 4
 note, left = ScratchFiles.note, [int(sys.argv[3])]

@@ -11,7 +11,7 @@ import wordforest as wf
 from tests.jobs.killed import KillAfter, killed
 from wordforest import store
 from wordforest.errors import InputError
-from wordforest.jobs import checkpoint
+from wordforest.jobs import job as checkpoint
 
 SETTINGS: dict[str, Any] = {"trees": 2, "min_count": 1, "epochs": 4, "tol": 0.0}
 LEARNERS: dict[str, dict[str, Any]] = {
@@ -84,7 +84,7 @@ def test_resuming_repeats_no_finished_step_and_does_not_count_again(
 ) -> None:
     _, history = store.load_state(run) or ({}, [])
     assert len(history) == 3
-    monkeypatch.setattr("wordforest.jobs.reuse.count_into", None)  # would fail if it counted again
+    monkeypatch.setattr("wordforest.jobs.count.count_into", None)  # would fail if it counted again
     again = wf.train(corpus, out=run, resume=True, **SETTINGS)
     assert [row["seconds"] for row in again.history[:3]] == [row["seconds"] for row in history]
 

@@ -242,7 +242,7 @@ def test_a_worker_that_cannot_be_reached_any_more_is_a_dead_one(cluster: Cluster
 def test_a_scheduler_that_dies_is_told_and_resume_continues(
     cluster: Cluster, large_corpus: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wordforest.jobs.checkpoint._SHARE", 1e9)  # write a checkpoint after every step
+    monkeypatch.setattr("wordforest.jobs.job._SHARE", 1e9)  # write a checkpoint after every step
     started, out, said = Processes(tmp_path), tmp_path / "run", list[str]()
     started.fill(2)
     connected = started.connect()
@@ -338,7 +338,7 @@ def test_a_run_is_resumed_where_it_was_not_begun(
             if event.stage == "learn" and event.done > 3000:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr("wordforest.jobs.checkpoint._SHARE", 1e9)  # write a checkpoint after every step
+    monkeypatch.setattr("wordforest.jobs.job._SHARE", 1e9)  # write a checkpoint after every step
     begin, end = (None, cluster) if first == "here" else (cluster, None)
     with pytest.raises(KeyboardInterrupt):
         wf.train(large_corpus, out=tmp_path / "run", cluster=begin, report=Stop(), **SETTINGS)

@@ -16,7 +16,7 @@ from tests.jobs.killed import kill, killed
 from wordforest.counts import tally, windows
 from wordforest.errors import InputError
 from wordforest.jobs import extend
-from wordforest.runtime.scratch import ScratchFiles
+from wordforest.runtime.disk import ScratchFiles
 
 FILES = ("vocab.tsv", "counts.safetensors")
 texts = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=8), min_size=1, max_size=6)

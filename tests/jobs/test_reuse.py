@@ -15,7 +15,7 @@ from tests.commands import run_command
 from tests.jobs.killed import kill, killed
 from wordforest.counts import tally
 from wordforest.errors import InputError
-from wordforest.jobs import reuse
+from wordforest.jobs import count as reuse
 from wordforest.text.reader import content_hash
 
 FAST: dict[str, Any] = {"epochs": 1, "trees": 1, "min_count": 2}

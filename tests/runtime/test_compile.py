@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from wordforest.runtime.compile import kernel
+from wordforest.runtime.machine import kernel
 
 
 @kernel

@@ -6,8 +6,8 @@ import pytest
 
 from wordforest.errors import InputError
 from wordforest.runtime import machine as memory
+from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.machine import available_memory, check_room, three_quarters
-from wordforest.runtime.scratch import ScratchFiles
 
 
 @pytest.fixture

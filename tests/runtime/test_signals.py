@@ -17,8 +17,8 @@ import pytest
 import wordforest as wf
 from wordforest import store
 from wordforest.errors import InputError
-from wordforest.runtime import signals as interrupts
-from wordforest.runtime.compressed import opened
+from wordforest.runtime import progress as interrupts
+from wordforest.runtime.disk import opened
 
 WORDFOREST = [sys.executable, "-m", "wordforest"]
 SETTINGS = {"trees": 2, "epochs": 4, "tol": 0.0, "min_count": 1}
@@ -171,7 +171,7 @@ def test_resume_does_not_take_a_complete_run_for_another(corpus, tmp_path):
 def test_resume_does_not_go_on_with_another_text(corpus, tmp_path, monkeypatch):
     text = tmp_path / "text.txt"
     text.write_text(corpus.read_text())
-    monkeypatch.setattr("wordforest.jobs.checkpoint._SHARE", 1e9)  # a checkpoint after every step
+    monkeypatch.setattr("wordforest.jobs.job._SHARE", 1e9)  # a checkpoint after every step
     monkeypatch.setattr("wordforest.store.save_run", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         wf.train(text, out=tmp_path / "run", **SETTINGS)

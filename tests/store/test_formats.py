@@ -23,7 +23,7 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.runtime.compressed import zstd
+from wordforest.runtime.disk import zstd
 from wordforest.store import read_vectors, vector_files, write_vectors
 from wordforest.store.files import read_text
 from wordforest.store.formats.numbers import parse_numbers

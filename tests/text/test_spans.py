@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordforest.errors import InputError
-from wordforest.runtime.scratch import ScratchFiles
+from wordforest.runtime.disk import ScratchFiles
 from wordforest.text import TextRules, read_tokens, spans
 from wordforest.text.spans import Span, cut_spans, read_span
 

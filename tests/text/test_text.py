@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from tests.reference import sentences_of_runs, sentences_of_words
 from wordforest.errors import InputError
-from wordforest.runtime.compressed import created, opened, zstd
+from wordforest.runtime.disk import created, opened, zstd
 from wordforest.runtime.machine import Threads
 from wordforest.text import RARE, TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens, reader, tokens
 from wordforest.text.reader import find_sources, read_chunks, total_bytes

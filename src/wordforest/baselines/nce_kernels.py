@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.runtime.compile import kernel
+from wordforest.runtime.machine import kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]

@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from wordforest import __version__
 from wordforest.errors import ClusterError, InputError, MissingExtraError
 from wordforest.options import FLAG, OPTIONS, PRESETS, SHORT_HELP, WORDS, Option, check_known, taken_by
-from wordforest.runtime.signals import Terminated, listening, raised
+from wordforest.runtime.progress import Terminated, listening, raised
 
 UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
 # In the order of the work.

@@ -1,6 +1,9 @@
 # What `wf.coder` offers: penalties, starts, solvers, learners, and what they need.
 from .certificate import lam_max as lam_max
+from .coding import Gram as Gram
+from .coding import admm as admm
 from .coding import encode as encode
+from .coding import fista as fista
 from .entries import EntrySettings as EntrySettings
 from .entries import learn_from_entries as learn_from_entries
 from .estimator import ForestCoder as ForestCoder
@@ -17,9 +20,6 @@ from .penalties import NonNegativeL1 as NonNegativeL1
 from .penalties import NoPenalty as NoPenalty
 from .penalties import depth_weights as depth_weights
 from .rows.base import Loss as Loss
-from .solvers import Gram as Gram
-from .solvers import admm as admm
-from .solvers import fista as fista
 from .starts import NestedStart as NestedStart
 from .starts import RandomStart as RandomStart
 from .starts import RowStart as RowStart

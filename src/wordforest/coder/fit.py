@@ -139,13 +139,13 @@ def start_named(name: str, *, grow: bool = False, spectrum: float = default("spe
     >>> start_named("spectral", spectrum=0.4)
     SpectralStart(power=0.4, passes=4, steps=6)
     """
-    starts: dict[str, Start] = {
-        "random": RandomStart(),
-        "rows": RowStart(),
-        "nested": NestedStart(grow=grow, drawn=drawn),
-        "grown": NestedStart(grow=True, drawn=drawn),
-        "spectral": SpectralStart(spectrum),
+    starts: dict[str, Callable[[], Start]] = {
+        "random": RandomStart,
+        "rows": RowStart,
+        "nested": lambda: NestedStart(grow=grow, drawn=drawn),
+        "grown": lambda: NestedStart(grow=True, drawn=drawn),
+        "spectral": lambda: SpectralStart(spectrum),
     }
     if name not in starts:
         raise InputError(f"init = {name!r}, but it must be one of {', '.join(starts)}, or a Start object.")
-    return starts[name]
+    return starts[name]()

@@ -12,12 +12,12 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.certificate import lam_max, zero_is_best
+from wordforest.coder.coding import Gram, Solver, admm
 from wordforest.coder.kernels import namespace
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import Penalty, with_lam
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
-from wordforest.coder.solvers import Gram, Solver, admm
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 from wordforest.runtime.machine import one_blas_thread

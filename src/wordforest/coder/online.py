@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.coding import Coding, code_batch, code_to_the_end, weigh
+from wordforest.coder.coding import Coding, Gram, Solver, admm, code_batch, code_to_the_end, weigh
 from wordforest.coder.dictionary import CodeStats, random_columns, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows, Words, as_rows
-from wordforest.coder.solvers import Gram, Solver, admm
 from wordforest.errors import InputError
 from wordforest.options import default
 from wordforest.runtime.machine import Executor

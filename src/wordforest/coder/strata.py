@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from wordforest.coder.kernels.entries import entry_type
 from wordforest.coder.rows.pairs import Allocate, Pairs, Part
 from wordforest.errors import InputError
-from wordforest.runtime.compile import kernel
-from wordforest.runtime.machine import Executor
+from wordforest.runtime.machine import Executor, kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]

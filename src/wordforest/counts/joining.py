@@ -13,9 +13,8 @@ from scipy import sparse
 
 from wordforest.counts.tally import CSR, Block, Tally, merged, packed
 from wordforest.counts.windows import DenseRow, Int32s, Int64s, Integers, narrow, row_blocks, take_row
-from wordforest.runtime.compile import kernel
-from wordforest.runtime.machine import Executor
-from wordforest.runtime.scratch import ScratchFiles, let_go
+from wordforest.runtime.disk import ScratchFiles, let_go
+from wordforest.runtime.machine import Executor, kernel
 from wordforest.text import Vocabulary
 
 

@@ -32,8 +32,8 @@ from wordforest.counts.windows import (
     vocabulary_rows,
 )
 from wordforest.options import default
+from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.machine import Executor, on_this_machine
-from wordforest.runtime.scratch import ScratchFiles
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words, read_tokens
 from wordforest.text.tokens import IdFile
 

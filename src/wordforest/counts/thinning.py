@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.runtime.compile import kernel
-from wordforest.runtime.machine import Executor
+from wordforest.runtime.machine import Executor, kernel
 from wordforest.text.tokens import PIECE, IdFile
 
 

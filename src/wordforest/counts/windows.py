@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.options import Checked, default
-from wordforest.runtime.compile import kernel, part_of_kernel, prefetch
+from wordforest.runtime.machine import kernel, part_of_kernel
+from wordforest.runtime.prefetch import prefetch
 
 Int32s: TypeAlias = NDArray[np.int32]
 Int64s: TypeAlias = NDArray[np.int64]

@@ -18,9 +18,8 @@ from wordforest.baselines.svd import SvdSettings, hellinger_pca, pca
 from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.jobs.count import Corpus, Counted, associate, names_of
+from wordforest.jobs.count import Corpus, Counted, associate, counts_for, names_of
 from wordforest.jobs.job import Job, as_codes, versions
-from wordforest.jobs.reuse import counts_for
 from wordforest.jobs.rows import Matrix, Weighting, rows_of_counts
 from wordforest.jobs.sentences import Sentences, read_sentences
 from wordforest.jobs.train import learn_in_job

@@ -21,7 +21,7 @@ from wordforest.counts.joining import Addend, joined
 from wordforest.errors import InputError
 from wordforest.jobs.count import count_config, count_into, load_counts
 from wordforest.jobs.job import Job
-from wordforest.runtime.scratch import ScratchFiles
+from wordforest.runtime.disk import ScratchFiles
 from wordforest.settings import CountSettings
 from wordforest.store.files import ALL_WORDS
 from wordforest.store.folders import save_counts

@@ -23,8 +23,8 @@ from wordforest.errors import InputError
 from wordforest.jobs.count import Counted, associate
 from wordforest.jobs.job import Job, unit_rows
 from wordforest.runtime.cluster import Cluster
+from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.progress import Event
-from wordforest.runtime.scratch import arrays_in
 from wordforest.settings import AssociationSettings
 from wordforest.store.tensors import map_csr, write_csr_parts
 
@@ -88,7 +88,7 @@ def pair_weights(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: s
 
     ``unit`` is what a pair at distance one is counted as.
     """
-    return weighing(kind)(X.data, _seen(X, counts, kind, unit))
+    return None if kind == "none" else weighing(kind)(X.data, _seen(X, counts, kind, unit))
 
 
 def _seen(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int) -> NDArray[Any]:

@@ -17,16 +17,13 @@ from wordforest.coder.learn import State, Step, check_learning_fits
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.errors import InputError
-from wordforest.jobs.checkpoint import history_row
-from wordforest.jobs.count import Corpus, names_of
-from wordforest.jobs.job import Job, as_codes, versions
-from wordforest.jobs.reuse import counts_for
+from wordforest.jobs.count import Corpus, counts_for, names_of
+from wordforest.jobs.job import Job, as_codes, history_row, versions
 from wordforest.jobs.rows import Matrix, Weighting, codes_in_file, rows_of_counts
 from wordforest.runtime.cluster import Cluster
+from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.machine import check_device
-from wordforest.runtime.progress import Event, Reporter
-from wordforest.runtime.scratch import arrays_in
-from wordforest.runtime.signals import step_by_step
+from wordforest.runtime.progress import Event, Reporter, step_by_step
 from wordforest.settings import AssociationSettings, TrainSettings, split_settings
 from wordforest.store import Run
 

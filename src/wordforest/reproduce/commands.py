@@ -21,8 +21,7 @@ from typing import Any
 from wordforest import store
 from wordforest.errors import InputError
 from wordforest.reproduce.plan import BRANCHING, FOREST, FROM_COUNTS, Job, Options, tree_size
-from wordforest.runtime.progress import Event, Reporter
-from wordforest.runtime.signals import ENDS_WITH_STDIN
+from wordforest.runtime.progress import ENDS_WITH_STDIN, Event, Reporter
 
 _READING = ("min_count", "max_vocab", "tokenizer", "no_lowercase", "keep_numbers", "errors")  # not of counting pairs
 _PATIENCE = 10.0  # seconds that a job has to end

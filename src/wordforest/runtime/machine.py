@@ -207,3 +207,26 @@ def memory_told(what: str, advice: str) -> Iterator[None]:
         if not out_of_memory(error):
             raise
         raise InputError(f"the GPU has too little memory for {what}, even in small blocks. {advice}") from error
+
+
+# No nnan and ninf: the guards against non-finite values must stay true.
+_FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
+
+
+def kernel(function: F) -> F:
+    """Compile a function over contiguous arrays by Numba, once, and cache it; threads run it in parallel."""
+    import numba
+
+    compiled: F = numba.njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")(function)
+    return compiled
+
+
+def part_of_kernel(function: F) -> F:
+    """Compile a function that kernels call in their innermost loops: it is put in place of every call.
+
+    A call that stays a call hands over seven numbers for every array, which takes longer than small loops do.
+    """
+    import numba
+
+    compiled: F = numba.njit(nogil=True, fastmath=_FAST, error_model="numpy", inline="always")(function)
+    return compiled

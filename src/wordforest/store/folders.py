@@ -20,7 +20,7 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.runtime.scratch import check_disk
+from wordforest.runtime.disk import check_disk
 from wordforest.store.files import (
     ALL_WORDS,
     CHECKPOINT,
@@ -80,9 +80,10 @@ class Run:
                 f"the dictionary has shape {self.dictionary.shape}, but (contexts, {columns}) is needed. "
                 "Use the parts of one run."
             )
-        if (row := first_non_finite_row(self.codes)) is not None:
-            raise InputError(f"the code of {self.words[row]!r} holds NaN or infinity. Train again.")
-        if self.dictionary is not None and first_non_finite_row(self.dictionary) is not None:
+        if not np.isfinite(self.codes.data).all():
+            word = self.words[first_non_finite_row(self.codes) or 0]
+            raise InputError(f"the code of {word!r} holds NaN or infinity. Train again.")
+        if self.dictionary is not None and not np.isfinite(self.dictionary).all():
             raise InputError("the dictionary holds NaN or infinity. Train again.")
 
     @cached_property

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.errors import InputError
-from wordforest.runtime.scratch import let_go
+from wordforest.runtime.disk import let_go
 from wordforest.store.files import replace_file
 
 Tensors: TypeAlias = dict[str, NDArray[Any]]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from wordforest.errors import InputError
-from wordforest.runtime.compressed import COMPRESSION, opened
+from wordforest.runtime.disk import COMPRESSION, opened
 
 CHUNK_BYTES = 8 << 20
 Errors = Literal["strict", "replace"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Sized
-from wordforest.runtime.compressed import COMPRESSION, opened
+from wordforest.runtime.disk import COMPRESSION, opened
 from wordforest.text.reader import Chunk, chunks_of, read_chunks
 from wordforest.text.tokenizer import BREAK, FormTable, split_forms
 from wordforest.text.tokens import TextRules, normalise

@@ -20,7 +20,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.runtime.compile import kernel, part_of_kernel, prefetch
+from wordforest.runtime.machine import kernel, part_of_kernel
+from wordforest.runtime.prefetch import prefetch
 
 Tokenizer = Literal["words", "whitespace"]
 Bytes: TypeAlias = NDArray[np.uint8]

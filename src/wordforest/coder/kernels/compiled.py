@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.runtime.compile import kernel
+from wordforest.runtime.machine import kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]

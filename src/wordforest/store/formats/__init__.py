@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from wordforest.errors import InputError
-from wordforest.runtime.compressed import COMPRESSION, opened
+from wordforest.runtime.disk import COMPRESSION, opened
 from wordforest.store.folders import Run, load_run, save_run
 from wordforest.store.formats.arrays import read_npz, read_safetensors, write_npz, write_safetensors
 from wordforest.store.formats.binary import read_binary, write_binary

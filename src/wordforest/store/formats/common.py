@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.runtime.compressed import COMPRESSION, created
+from wordforest.runtime.disk import COMPRESSION, created
 from wordforest.store.files import replace_file
 from wordforest.vectors import Vectors, first_non_finite_row
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wordforest.errors import InputError
-from wordforest.runtime.compressed import COMPRESSION, opened
+from wordforest.runtime.disk import COMPRESSION, opened
 from wordforest.store.files import replace_pair
 from wordforest.store.formats.common import (
     AGAIN,

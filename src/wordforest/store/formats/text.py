@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 
 from wordforest.errors import InputError
-from wordforest.runtime.compressed import opened
+from wordforest.runtime.disk import opened
 from wordforest.store.formats.common import (
     AGAIN,
     BOM,
