@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,32 +47,57 @@ def low_rank_matrix(V: int = 300, C: int = 200, seed: int = 0, dtype: Any = np.f
     return sparse.csr_array(X.astype(dtype))
 
 
-Home = Callable[[sparse.csr_array, Any], Rows]  # X and threads, or a cluster, to X in its home
-
-
 def tensor(X: sparse.csr_array, device: str) -> Any:
     import torch
 
     return torch.tensor(X.toarray(), device=device)
 
 
-# A StreamedRows has room for a thousand entries at a time, so that X travels in several blocks.
-ON_HOST: dict[str, Home] = {"csr": HostRows, "array": lambda X, threads: HostRows(X.toarray(), threads)}
-ON_CLUSTER: dict[str, Home] = {
-    "cluster-csr": lambda X, cluster: ClusterRows(HeldRows(X), cluster),
-    "cluster-array": lambda X, cluster: ClusterRows(HeldRows(X.toarray()), cluster),
-}
+@dataclass(frozen=True)
+class Home:
+    """Where X may live: ``put`` takes a CSR matrix, and threads or a cluster; ``dense`` ones store all pairs."""
+
+    put: Callable[[sparse.csr_array, Any], Rows]
+    dense: bool = False
+    shares: str = ""  # what does the work there: threads, or a cluster; nothing where a device does it alone
 
 
 def on_device(device: str) -> dict[str, Home]:
+    """X on a device. A StreamedRows has room for a thousand entries at a time, so that X travels in several blocks."""
     return {
-        "tensor": lambda X, _: DenseDeviceRows(tensor(X, device)),
-        "device": lambda X, _: DeviceRows.put(X, device),
-        "streamed": lambda X, _: StreamedRows(X, device, 1),
+        "tensor": Home(lambda X, _: DenseDeviceRows(tensor(X, device)), dense=True),
+        "device": Home(lambda X, _: DeviceRows.put(X, device)),
+        "streamed": Home(lambda X, _: StreamedRows(X, device, 1)),
     }
 
 
+ON_HOST = {
+    "csr": Home(HostRows, shares="threads"),
+    "array": Home(lambda X, threads: HostRows(X.toarray(), threads), dense=True, shares="threads"),
+}
+ON_CLUSTER = {
+    "cluster-csr": Home(lambda X, cluster: ClusterRows(HeldRows(X), cluster), shares="cluster"),
+    "cluster-array": Home(lambda X, cluster: ClusterRows(HeldRows(X.toarray()), cluster), dense=True, shares="cluster"),
+}
+HOMES: dict[str, Home] = {
+    **ON_HOST,
+    **on_device("cpu"),
+    **{f"{name}-cuda": home for name, home in on_device("cuda").items()},
+    **ON_CLUSTER,
+}
+
+
+def marks_of(name: str) -> list[Any]:
+    """What a test of a home needs."""
+    if name.endswith("cuda"):
+        return ON_GPU
+    if name in ON_CLUSTER:
+        # Dask's sockets are closed by nobody
+        unclosed = "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+        return [pytest.mark.cluster, *map(pytest.mark.filterwarnings, unclosed)]
+    return []
+
+
 WITHOUT_CLUSTER = [
-    *(pytest.param(home, id=name) for name, home in (ON_HOST | on_device("cpu")).items()),
-    *(pytest.param(home, id=f"{name}-cuda", marks=ON_GPU) for name, home in on_device("cuda").items()),
+    pytest.param(home, id=name, marks=marks_of(name)) for name, home in HOMES.items() if name not in ON_CLUSTER
 ]

@@ -137,6 +137,8 @@ def test_resume_takes_the_steps_that_are_left() -> None:
         learner = played(objectives, last=50.0, tol=0.05)
         assert learn(learner, resume=state).history == whole.history
         assert learner.calls == ["load", *["1.1", "1.2", "2.1", "2.2", "3.1", "3.2"][n + 1 :]]
+    learned = learn(played(objectives, last=50.0, tol=0.05), resume=states[-1])
+    assert (learned.history, learned.converged) == (whole.history, True)
 
 
 def test_a_dead_atom_points_at_what_the_worst_coded_word_lacks() -> None:

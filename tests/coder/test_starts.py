@@ -232,7 +232,7 @@ def test_starts_have_names() -> None:
 @pytest.mark.parametrize("how", [*STARTS[:3], SpectralStart(0.5)], ids=["random", "rows", "nested", "spectral"])
 def test_a_start_begins_where_x_is(home: Home, how: Start) -> None:
     X = sparse.csr_array(matrix(60, 20))
-    rows = home(X, Threads(1))
+    rows = home.put(X, Threads(1))
     begun = how(rows, Forest.complete(1), Asked(seed=1))
     here = how(X, Forest.complete(1), Asked(seed=1))
     assert isinstance(rows.like, np.ndarray) == isinstance(begun.D, np.ndarray)

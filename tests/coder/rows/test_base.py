@@ -31,7 +31,7 @@ def matrix(dtype: Any = np.float64) -> sparse.csr_array:
 def test_a_home_gives_what_the_matrix_gives(home: Home, dtype: Any, tolerance: float) -> None:
     X, rng = matrix(dtype), np.random.default_rng(1)
     D, A, out = (rng.standard_normal(shape).astype(dtype) for shape in ((30, 39), (4, 39), (30, 39)))
-    rows = home(X, Threads(2))
+    rows = home.put(X, Threads(2))
     chosen, sums = rows.numbers(40)[ROWS], rows.own(out)
     assert (rows.shape, rows.dtype) == ((40, 30), dtype)
     times = on_host(rows.times(chosen, rows.own(D)))
@@ -47,7 +47,7 @@ def test_a_home_gives_what_the_matrix_gives(home: Home, dtype: Any, tolerance: f
 @every_home
 def test_rows_taken_are_rows_of_their_own(home: Home) -> None:
     X = matrix()
-    taken = home(X, Threads(1)).take(ROWS)
+    taken = home.put(X, Threads(1)).take(ROWS)
     assert taken.shape == (4, 30)
     for place, v in enumerate(ROWS):
         np.testing.assert_array_equal(on_host(taken.row(place)), X.toarray()[v])
@@ -55,7 +55,7 @@ def test_rows_taken_are_rows_of_their_own(home: Home) -> None:
 
 @every_home
 def test_blocks_hold_every_row_once(home: Home) -> None:
-    blocks = home(matrix(), Threads(1)).all_blocks(13)
+    blocks = home.put(matrix(), Threads(1)).all_blocks(13)
     assert np.sort(np.concatenate([on_host(block) for block in blocks])).tolist() == list(range(40))
 
 
@@ -65,7 +65,7 @@ def test_values_that_cannot_be_squared_are_refused(home: Home, value: float) -> 
     X = matrix()
     X.data[X.indptr[17]] = value
     with pytest.raises(InputError, match="row 17 of X"):
-        home(X, Threads(1)).finite_squares()
+        home.put(X, Threads(1)).finite_squares()
 
 
 def test_rows_are_dealt_to_blocks_like_cards() -> None:

@@ -1,0 +1,47 @@
+"""Proximal steps of a weighted loss: no row gets worse, and atoms come back into their unit balls the shortest way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordforest.coder.descent import descend, in_unit_balls
+from wordforest.coder.penalties import NoPenalty
+from wordforest.coder.quadratic import Quadratic
+
+Array = Any
+
+
+def test_the_point_in_the_unit_balls_is_the_nearest_by_the_metric() -> None:
+    rng = np.random.default_rng(7)
+    U, L = 3 * rng.standard_normal((20, 4)), rng.random((20, 1)) + 0.1
+    U[:, 3] /= 100  # inside already
+
+    def sums(U: Array, L: Array, mu: Array) -> tuple[Array, Array]:
+        d = L * U / (L + mu)
+        return (d * d).sum(0), (d * d / (L + mu)).sum(0)
+
+    D = in_unit_balls(U, L, sums)
+    assert np.linalg.norm(D, axis=0) == pytest.approx([1, 1, 1, np.linalg.norm(U[:, 3])], abs=1e-9)
+    distance = (L * (D - U) ** 2).sum(0)
+    for _ in range(200):
+        other = D + 0.05 * rng.standard_normal(D.shape)
+        other /= np.maximum(1, np.linalg.norm(other, axis=0))
+        assert ((L * (other - U) ** 2).sum(0) >= distance - 1e-6).all()  # Newton's method stops at about 1e-9
+
+
+def test_no_row_gets_worse_from_any_curvature() -> None:
+    rng = np.random.default_rng(11)
+    roots = rng.standard_normal((8, 13, 13))
+    H = roots @ roots.transpose(0, 2, 1)
+    b, A = rng.standard_normal((8, 13)), rng.standard_normal((8, 13))
+    form = Quadratic(b, lambda A: np.einsum("rij,rj->ri", H, A))
+
+    def values(A: Array) -> Array:
+        return np.einsum("ri,rij,rj->r", A, H, A) - 2 * (A * b).sum(1)
+
+    for curvature in (1e-6, 1.0, 1e6):
+        found, _ = descend(form, NoPenalty(), A, np.full(8, curvature), 10)
+        assert (values(found) <= values(A) + 1e-12).all()
