@@ -53,7 +53,7 @@ class HostRows(Rows):
     def _add_range(self, rows: Array, A: Array, contexts: Range, out: Array) -> None:
         first, last = contexts
         if not self.is_sparse:
-            out[first:last] += self.X[rows][:, first:last].T @ A
+            out[first:last] += self.X[rows, first:last].T @ A
             return
         from wordforest.coder.kernels import compiled
 
