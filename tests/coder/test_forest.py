@@ -1,5 +1,6 @@
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.strategies import forests
 from wordforest.coder.forest import Forest
@@ -63,3 +64,22 @@ def test_a_forest_cannot_be_changed() -> None:
 def test_equal_forests_have_equal_hashes() -> None:
     assert hash(Forest.complete(2)) == hash(Forest.complete(2))
     assert Forest.complete(2) != Forest.complete(3)
+
+
+@given(st.lists(st.integers(1, 4), max_size=4), st.integers(1, 3))
+def test_a_complete_forest_is_the_one_grown_node_by_node(branching: list[int], trees: int) -> None:
+    parent: list[int] = []
+
+    def grow(above: int, widths: list[int]) -> None:
+        node = len(parent)
+        parent.append(above)
+        for _ in range(widths[0] if widths else 0):
+            grow(node, widths[1:])
+
+    for _ in range(trees):
+        grow(-1, branching)
+    assert Forest.complete(trees, branching).parent.tolist() == parent
+
+
+def test_a_tree_may_be_a_long_chain() -> None:
+    assert Forest.complete(1, [1] * 3000).depth.max() == 3000

@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
-from wordforest.coder.encode import encode
 
 import wordforest as wf
+from wordforest.coder.coding import encode
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
-from wordforest.coder.online import OnlineSettings, learn_online, random_atoms
+from wordforest.coder.kernels.counter import random_columns
+from wordforest.coder.losses import Loss
+from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
-from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 
@@ -56,16 +55,22 @@ def weighted(X: Any, lam: float = 0.1) -> Any:
 
 
 def encoded_weighted(X: Any, lam: float = 0.1) -> Any:
-    return encode_weighted(as_pairs(X), Loss(None, 0.5), random_atoms(X.shape[1], M, 0), ForestL2(FOREST, lam))
+    return encode_weighted(as_pairs(X), Loss(None, 0.5), random_columns((X.shape[1], M), 0), ForestL2(FOREST, lam))
 
 
 def encoded(X: Any, lam: float = 0.1) -> Any:
-    return encode(X, random_atoms(X.shape[1], M, 0), ForestL2(FOREST, lam)).A
+    return encode(X, random_columns((X.shape[1], M), 0), ForestL2(FOREST, lam)).A
 
 
-LEARNERS: dict[str, Learn] = {"fit": fit, "partial_fit": fit_partly, "online": online, "entries": entries,
-                              "encode": encoded, "weighted": weighted,
-                              "encode_weighted": encoded_weighted}  # fmt: skip
+LEARNERS: dict[str, Learn] = {
+    "fit": fit,
+    "partial_fit": fit_partly,
+    "online": online,
+    "entries": entries,
+    "encode": encoded,
+    "weighted": weighted,
+    "encode_weighted": encoded_weighted,
+}
 learners = pytest.mark.parametrize("learn", LEARNERS.values(), ids=LEARNERS)
 forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 quietly = pytest.mark.filterwarnings("ignore:the objective still falls", "ignore:all codes are zero")
@@ -134,7 +139,7 @@ def test_one_column_is_enough(learn: Learn, form: Any) -> None:
 @pytest.mark.parametrize("X", [BASE[0], BASE[None], BASE.astype(complex), BASE.astype(str)], ids=["1", "3", "i", "s"])
 def test_what_is_no_matrix_of_numbers_is_refused(learn: Learn, X: Any) -> None:
     with pytest.raises(InputError, match="a matrix of numbers is needed"):
-        learn(X) if X.ndim == 2 or learn is online else encode(X, random_atoms(C, M, 0), ForestL2(FOREST, 0.1))
+        learn(X) if X.ndim == 2 or learn is online else encode(X, random_columns((C, M), 0), ForestL2(FOREST, 0.1))
 
 
 @pytest.mark.parametrize("shape", [(0, C), (V, 0)])
@@ -230,22 +235,3 @@ def test_more_trees_than_memory_are_refused_at_once(trees: int) -> None:
     for learn in (wf.ForestCoder(trees=trees).fit, wf.ForestCoder(trees=trees).partial_fit):
         with pytest.raises(InputError, match=r"memory"):
             learn(BASE)
-
-
-@given(st.lists(st.integers(1, 4), max_size=4), st.integers(1, 3))
-def test_a_complete_forest_is_the_one_grown_node_by_node(branching: list[int], trees: int) -> None:
-    parent: list[int] = []
-
-    def grow(above: int, widths: list[int]) -> None:
-        node = len(parent)
-        parent.append(above)
-        for _ in range(widths[0] if widths else 0):
-            grow(node, widths[1:])
-
-    for _ in range(trees):
-        grow(-1, branching)
-    assert Forest.complete(trees, branching).parent.tolist() == parent
-
-
-def test_a_tree_may_be_a_long_chain() -> None:
-    assert Forest.complete(1, [1] * 3000).depth.max() == 3000

@@ -167,6 +167,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         rows = self._rows(self._validated(X, reset=first))
         if first:
             forest = self._forest()
+            check_learning_fits(*rows.shape, len(forest))
             begun = self._start()(rows, forest, Asked(self.nonnegative_dictionary, self._seed()))
             self.forest_, self.lam_, D = begun.forest, float(self.lam), rows.own(begun.D)
         else:

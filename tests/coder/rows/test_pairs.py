@@ -1,10 +1,8 @@
-"""Matrices larger than memory: arrays in files give the same bits, and no memory grows with the entries."""
+"""The stored pairs of X, which may be larger than memory: arrays in files give the same bits and take no memory."""
 
 import json
-import shutil
 import subprocess
 import sys
-from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
@@ -12,103 +10,35 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.store.test_counts import folder_of, same, table
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2
-from wordforest.counts.association import pmi, ppmi, sppmi
-from wordforest.errors import InputError
-from wordforest.runtime.disk import arrays_in
-from wordforest.runtime.machine import Threads
-from wordforest.store.folders import read_counts, save_counts
-from wordforest.store.tensors import read_csr, write_csr
+from wordforest.coder.rows.pairs import stored_pairs
+from wordforest.counts.association import pmi
+from wordforest.runtime.scratch import arrays_in
+from wordforest.runtime.threads import Threads
+from wordforest.store.counts import read_counts
 
 FOREST = Forest.complete(1)
 
 
-def is_mapped(array: Any) -> bool:
-    while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap):
-            return True
-        array = array.base
-    return False
+def test_a_part_is_a_slice_of_the_pairs_in_the_order_of_x() -> None:
+    X = pmi(table())
+    pairs = stored_pairs(X)
+    rows, columns = X.tocoo().coords
+    part = pairs.part(slice(100, 250))
+    for found, expected in zip(part, (rows, columns, X.data, abs(X.data)), strict=True):
+        np.testing.assert_array_equal(found, expected[100:250])
 
 
-def table(V: int = 300, C: int = 200) -> sparse.csr_array:
-    """Counts with empty rows, some rows nearly full."""
-    rng = np.random.default_rng(0)
-    counts = rng.poisson(3 / (1 + np.arange(V)[:, None] / 20) * rng.gamma(0.5, size=(V, C)))
-    counts[::50] = 0
-    return sparse.csr_array(counts.astype(np.int32))
-
-
-def folder_of(counts: sparse.csr_array, folder: Path) -> Path:
-    words = [f"w{i}" for i in range(counts.shape[0])]
-    save_counts(folder, words, np.ones(len(words), dtype=np.int64), counts, {})
-    return folder
-
-
-def same(one: sparse.csr_array, other: sparse.csr_array) -> None:
-    for name in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-def test_mapped_counts_are_the_counts(tmp_path: Path) -> None:
-    counts = table()
-    *_, back, _ = read_counts(folder_of(counts, tmp_path / "c"), mapped=True)
-    same(back, counts)
-    assert is_mapped(back.data)
-    assert is_mapped(back.indices)
-    with pytest.raises(ValueError, match="read-only"):
-        back.data[0] = 1
-
-
-def test_a_mapped_matrix_without_entries(tmp_path: Path) -> None:
-    write_csr(tmp_path / "a", sparse.csr_array((3, 4), dtype=np.float32))
-    assert read_csr(tmp_path / "a", ("float32",), mapped=True).toarray().tolist() == [[0] * 4] * 3
-
-
-def unsorted(path: Path) -> None:
-    from safetensors.numpy import save_file
-
-    parts = {"data": np.ones(3, np.int32), "indices": np.array([0, 2, 1], np.int32), "indptr": np.array([0, 3])}
-    save_file({**parts, "shape": np.array([1, 3])}, path)
-
-
-def cut_short(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-4])
-
-
-def of_another_type(path: Path) -> None:
-    from safetensors.numpy import save_file
-
-    save_file({name: np.zeros(2, np.float16) for name in ("data", "indices", "indptr", "shape")}, path)
-
-
-@pytest.mark.parametrize(
-    ("damage", "match"),
-    [
-        (unsorted, "ascend without repeats"),
-        (cut_short, "not a usable safetensors file"),
-        (of_another_type, "F16"),
-        (Path.unlink, "is missing"),
-    ],
-)
-def test_damaged_counts_are_seen_without_reading_them_whole(tmp_path: Path, damage: Any, match: str) -> None:
-    folder = folder_of(table(), tmp_path / "c")
-    damage(folder / "counts.safetensors")
-    with pytest.raises(InputError, match=match):
-        read_counts(folder, mapped=True)
-
-
-@pytest.mark.parametrize(
-    "measure", [pmi, ppmi, lambda counts, **more: sppmi(counts, shift=0.3, smoothing=0.75, **more)]
-)
-def test_association_in_files_has_the_same_bits(tmp_path: Path, measure: Any) -> None:
-    counts = table()
-    *_, mapped, _ = read_counts(folder_of(counts, tmp_path / "c"), mapped=True)
-    X = measure(mapped, allocate=arrays_in(tmp_path))
-    same(X, measure(counts))
-    assert is_mapped(X.data)
+def test_a_sample_is_spread_over_all_pairs() -> None:
+    X = pmi(table())
+    sample = stored_pairs(X).sample(50, np.random.default_rng(0))
+    np.testing.assert_array_equal(sample.values, X.toarray()[sample.words, sample.contexts])
+    places = np.searchsorted(X.indptr, np.arange(50) * X.nnz // 50, "right") - 1
+    assert (sample.words >= places).all()
+    assert len(stored_pairs(X).sample(10**9, np.random.default_rng(0)).words) == X.nnz
 
 
 def test_int32_indices_beside_int64_indptr_stay_as_they_are(tmp_path: Path) -> None:
@@ -150,32 +80,6 @@ def test_weights_may_be_one_number_repeated_without_memory() -> None:
     np.testing.assert_array_equal(repeated.A, learn(X, weights=np.ones(X.nnz)).A)
 
 
-def test_arrays_lie_in_memory_up_to_a_limit_and_then_in_files_without_names(tmp_path: Path) -> None:
-    allocate = arrays_in(tmp_path, memory=1000)
-    first, second, third = (allocate(100, np.float32) for _ in range(3))
-    assert not is_mapped(first)
-    assert not is_mapped(second)
-    assert is_mapped(third)
-    third[:] = 7
-    assert third.shape == (100,)
-    assert third.dtype == np.float32
-    assert third.sum() == 700
-    assert list(tmp_path.iterdir()) == []
-    assert allocate(0, np.float32).shape == (0,)
-
-
-def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 9 * 10**8, 10**8))
-    with pytest.raises(InputError, match=r"needs 2.5 GB on this disk, but 100 MB are free"):
-        arrays_in(tmp_path)(100 * 10**6, "V24")
-
-
-def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="expected a folder"):
-        arrays_in(tmp_path / "gone")(10, np.float32)
-
-
 SCRIPT = """
 import hashlib, json, sys, threading, time
 from pathlib import Path
@@ -183,9 +87,9 @@ import numpy as np
 from wordforest.counts.association import pmi
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.penalties import L1
-from wordforest.runtime.machine import Threads
-from wordforest.store.folders import read_counts
-from wordforest.runtime.disk import arrays_in
+from wordforest.runtime.threads import Threads
+from wordforest.store.counts import read_counts
+from wordforest.runtime.scratch import arrays_in
 
 folder, spooled, warm_up = Path(sys.argv[1]), sys.argv[2] == "spooled", Path(sys.argv[3])
 
