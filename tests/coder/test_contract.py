@@ -17,17 +17,16 @@ from tests.coder.shared import HOMES, ON_CLUSTER, low_rank_matrix, marks_of
 from wordforest.coder.entries import EntrySettings, entry_learner
 from wordforest.coder.entries_device import DeviceEntries
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import on_host
+from wordforest.coder.kernels import density, on_host
 from wordforest.coder.lam import lam_for_training
 from wordforest.coder.learn import Learned, Learner, State, learn
-from wordforest.coder.losses import Loss
 from wordforest.coder.online import Online, OnlineSettings
-from wordforest.coder.path import density_of
 from wordforest.coder.penalties import ForestL2, Penalty
-from wordforest.coder.rows import Rows, shards
+from wordforest.coder.rows import Rows, base
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import Weighted, WeightedSettings
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 FOREST = Forest.complete(1)
 M = len(FOREST)
@@ -66,7 +65,7 @@ every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.fixture(autouse=True)
 def _many_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even this X is cut into several shards."""
-    monkeypatch.setattr(shards, "_SHARD_COST", 1 << 15)
+    monkeypatch.setattr(base, "_SHARD_COST", 1 << 15)
 
 
 def matrix(learner: str, dtype: Any = np.float32) -> sparse.csr_array:
@@ -252,7 +251,7 @@ def test_a_dense_matrix_is_a_sparse_one_that_stores_all_pairs(learner: str, home
 def test_lam_can_be_chosen_for_a_density(learner: str, home: str, request: Any) -> None:
     case = Case(learner, home, request, low_rank_matrix(300, C))
     lam = lam_for_training(case.rows(2), ForestL2(FOREST, 1.0), M, 0.3, loss=case.loss)
-    found = density_of(on_host(case.learn(lam=lam, epochs=6).A))
+    found = density(on_host(case.learn(lam=lam, epochs=6).A))
     assert found == pytest.approx(0.3, abs=0.1)  # of a dictionary that learned a little longer
 
 

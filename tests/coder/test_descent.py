@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordforest.coder.descent import descend, in_unit_balls
+from wordforest.coder.descent import Quadratic, descend, in_unit_balls
 from wordforest.coder.penalties import NoPenalty
-from wordforest.coder.quadratic import Quadratic
 
 Array = Any
 

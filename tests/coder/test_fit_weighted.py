@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from wordforest.jobs.weighted import pair_weights
 
 import wordforest as wf
 from wordforest.counts.association import counts_at
 from wordforest.errors import InputError
+from wordforest.jobs.rows import pair_weights
 from wordforest.settings import TrainSettings, split_settings
 
 SMALL: dict[str, Any] = {"trees": 1, "min_count": 5}

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordforest.coder.losses import HELD, Loss, weighing
+from wordforest.coder.losses import weighing
+from wordforest.coder.rows.base import HELD, Loss
 from wordforest.errors import InputError
 
 

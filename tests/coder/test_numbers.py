@@ -11,12 +11,12 @@ from scipy import sparse
 
 import wordforest as wf
 from wordforest.coder.coding import encode
+from wordforest.coder.dictionary import random_columns
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.counter import random_columns
-from wordforest.coder.losses import Loss
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 

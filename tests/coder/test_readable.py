@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from wordforest.coder.start import NestedStart, RowStart
 
 import wordforest as wf
 from wordforest.coder.forest import Forest
 from wordforest.coder.objectives import objective
 from wordforest.coder.online import Learned, OnlineSettings, learn_online, random_atoms
 from wordforest.coder.penalties import L1, ForestL2
+from wordforest.coder.starts import NestedStart, RowStart
 from wordforest.errors import InputError
 from wordforest.jobs import job as resume
 from wordforest.jobs.count import associate

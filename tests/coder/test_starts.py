@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from tests.coder.shared import WITHOUT_CLUSTER, Home
 from wordforest.coder import starts
 from wordforest.coder.clusters import nest
+from wordforest.coder.fit import start_named
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import on_host
 from wordforest.coder.online import OnlineSettings, learn_online
@@ -27,7 +28,6 @@ from wordforest.coder.starts import (
     SpectralStart,
     Start,
     directions,
-    start_named,
     with_spectrum,
 )
 from wordforest.coder.weighted import WeightedSettings, learn_weighted

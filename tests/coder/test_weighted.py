@@ -12,9 +12,9 @@ from scipy import sparse
 
 from wordforest.coder.coding import encode
 from wordforest.coder.forest import Forest
-from wordforest.coder.losses import Loss
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 
 Array = Any

@@ -12,7 +12,7 @@ from scipy import sparse
 from wordforest.counts.association import pmi, ppmi, sppmi
 from wordforest.errors import InputError
 from wordforest.runtime.scratch import arrays_in
-from wordforest.store.counts import read_counts, save_counts
+from wordforest.store.folders import read_counts, save_counts
 from wordforest.store.tensors import read_csr, write_csr
 
 

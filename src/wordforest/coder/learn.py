@@ -178,7 +178,8 @@ class _Loop:
         epoch, done = (history[-1].epoch, history[-1].batch) if history else (1, 0)
         if history and history[-1].last:  # all is done
             self.converged = self._settled(epoch - 1)
-            return self._close()
+            self._close()
+            return
         while True:
             for number, batch in enumerate(learner.batches(epoch), start=1):
                 if number > done:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.coder.shared import DEVICES
+from wordforest.coder.dictionary import random_columns
 from wordforest.coder.kernels import on_host
-from wordforest.coder.kernels.counter import below, random_bits, random_columns, uniform
+from wordforest.coder.kernels.counter import below, random_bits, uniform
 
 torch = pytest.importorskip("torch", reason="the device is PyTorch's")
 

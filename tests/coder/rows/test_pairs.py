@@ -16,9 +16,9 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2
 from wordforest.coder.rows.pairs import stored_pairs
 from wordforest.counts.association import pmi
+from wordforest.runtime.machine import Threads
 from wordforest.runtime.scratch import arrays_in
-from wordforest.runtime.threads import Threads
-from wordforest.store.counts import read_counts
+from wordforest.store.folders import read_counts
 
 FOREST = Forest.complete(1)
 
@@ -87,8 +87,8 @@ import numpy as np
 from wordforest.counts.association import pmi
 from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.penalties import L1
-from wordforest.runtime.threads import Threads
-from wordforest.store.counts import read_counts
+from wordforest.runtime.machine import Threads
+from wordforest.store import read_counts
 from wordforest.runtime.scratch import arrays_in
 
 folder, spooled, warm_up = Path(sys.argv[1]), sys.argv[2] == "spooled", Path(sys.argv[3])

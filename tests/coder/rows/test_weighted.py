@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from tests.coder.test_weighted import problem
-from wordforest.coder.losses import Loss
+from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.weighted import check_range, host_sides
 from wordforest.errors import InputError
-from wordforest.runtime.threads import Threads
+from wordforest.runtime.machine import Threads
 
 
 @pytest.mark.parametrize("n_products", [0, 10**6])

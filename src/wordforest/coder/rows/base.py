@@ -44,6 +44,8 @@ class Loss:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.zeros) and self.zeros >= 0):
             raise InputError(f"zeros = {self.zeros}, but the weight of pairs not stored must be a finite number >= 0.")
+        if isinstance(self.weights, list):
+            object.__setattr__(self, "weights", np.asarray(self.weights))
 
     @property
     def is_plain(self) -> bool:
@@ -60,7 +62,7 @@ class Loss:
         """Refuse weights that do not fit so many stored pairs, or that are negative, infinite or NaN."""
         if self.weights is None or self.weights is HELD:
             return
-        weights = kernels.on_host(np.asarray(self.weights) if isinstance(self.weights, list) else self.weights)
+        weights = kernels.on_host(self.weights)
         if weights.shape != (n_pairs,):
             raise InputError(
                 f"weights have shape {weights.shape}, but X stores {n_pairs} pairs. Give one weight for each."
@@ -238,8 +240,8 @@ def row_sizes(X: Any) -> NDArray[np.integer[Any]]:
 
 def split_rows(rows: Array, ranges: list[Range]) -> list[slice]:
     """Return where the rows of each range stand among sorted rows."""
-    if len(ranges) == 1:
-        return [slice(0, len(rows))]
+    if len(ranges) < 2:
+        return [slice(0, len(rows)) for _ in ranges]
     borders = np.searchsorted(rows, [first for first, _ in ranges] + [ranges[-1][1]]).tolist()
     return [slice(a, b) for a, b in pairwise(borders)]
 
