@@ -97,14 +97,14 @@ def test_codes_are_solved_by_halves_if_memory_is_short(monkeypatch: pytest.Monke
     torch = pytest.importorskip("torch", reason="the device is PyTorch's")
     X, settings = DeviceRows.put(uneven_matrix(), "cpu"), OnlineSettings(epochs=2)
     whole = learn_online(X, ForestL2(FOREST, 0.3), len(FOREST), settings)
-    block, exact, refused = coding._code_block, coding.solve_exactly, []
+    measure, exact, refused = coding.word_objectives, coding.solve_exactly, []
 
     def short(n: int) -> None:
         if n > 300:
             refused.append(n)
             raise torch.cuda.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(coding, "_code_block", lambda *args: short(len(args[-1])) or block(*args))
+    monkeypatch.setattr(coding, "word_objectives", lambda A, *rest: short(len(A)) or measure(A, *rest))
     monkeypatch.setattr(coding, "solve_exactly", lambda XD, *rest, **more: short(len(XD)) or exact(XD, *rest, **more))
     halves = learn_online(X, ForestL2(FOREST, 0.3), len(FOREST), settings)
     assert refused
