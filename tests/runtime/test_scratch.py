@@ -11,7 +11,7 @@ import pytest
 
 from tests.store.test_counts import is_mapped
 from wordforest.errors import InputError
-from wordforest.runtime.scratch import arrays_in
+from wordforest.runtime.disk import arrays_in
 
 
 def test_arrays_lie_in_memory_up_to_a_limit_and_then_in_files_without_names(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from wordforest.counts.association import pmi, ppmi, sppmi
 from wordforest.errors import InputError
-from wordforest.runtime.scratch import arrays_in
+from wordforest.runtime.disk import arrays_in
 from wordforest.store.folders import read_counts, save_counts
 from wordforest.store.tensors import read_csr, write_csr
 

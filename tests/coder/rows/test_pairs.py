@@ -16,8 +16,8 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import ForestL2
 from wordforest.coder.rows.pairs import stored_pairs
 from wordforest.counts.association import pmi
+from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.machine import Threads
-from wordforest.runtime.scratch import arrays_in
 from wordforest.store.folders import read_counts
 
 FOREST = Forest.complete(1)

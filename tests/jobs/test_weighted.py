@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +9,15 @@ import numpy as np
 import pytest
 
 import wordforest as wf
+from tests.commands import run_command
+from tests.jobs.killed import KillAfter, killed
 from wordforest.counts.association import counts_at
 from wordforest.errors import InputError
-from wordforest.jobs.rows import pair_weights
+from wordforest.jobs import job
+from wordforest.jobs.rows import _unit, pair_weights
 from wordforest.settings import TrainSettings, split_settings
 
 SMALL: dict[str, Any] = {"trees": 1, "min_count": 5}
-KILLED = """
-import os, signal, sys
-import wordforest.jobs.checkpoint as resume
-from wordforest.coder import weighted
-from wordforest.jobs.train import train
-resume._SHARE = 1e9  # write a checkpoint after every step
-record = weighted._Learner._record
-def dying(self, batch, *args):
-    if self.settings.tau is None and len(self.state.history) == 2:  # in the third pass, not in the start
-        os.kill(os.getpid(), signal.SIGKILL)
-    record(self, batch, *args)
-weighted._Learner._record = dying
-train(sys.argv[1], out=sys.argv[2], trees=1, min_count=5, weights="count:0.5", zeros=0.1, epochs=5, tol=0.0)
-"""
 
 
 @pytest.mark.parametrize("weights", ["none", "abs", "count:0.5", "glove:10,0.75"])
@@ -58,11 +45,11 @@ def test_new_counts_are_coded_under_the_weights_of_the_run(corpus: Path, tmp_pat
     assert np.allclose(run.codes.toarray(), again.codes.toarray(), atol=0.02)  # of unit vectors; both stop at 1e-3
 
 
-def test_a_killed_run_goes_on_to_the_same_bits(corpus: Path, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_to_the_same_bits(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, Any] = {**SMALL, "weights": "count:0.5", "zeros": 0.1, "epochs": 5, "tol": 0.0}
     whole = wf.train(corpus, out=tmp_path / "whole", **settings)
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(corpus), str(tmp_path / "run")], check=False)
-    assert killed.returncode == -9
+    monkeypatch.setattr(job, "_SHARE", 1e9)  # a checkpoint after every step
+    killed(lambda: wf.train(corpus, out=tmp_path / "run", report=KillAfter(2), **settings))
     resumed = wf.train(corpus, out=tmp_path / "run", resume=True, **settings)
     assert np.array_equal(whole.codes.data, resumed.codes.data)
     assert [row["objective"] for row in whole.history] == [row["objective"] for row in resumed.history]
@@ -84,7 +71,7 @@ def test_counts_are_found_at_the_pairs_of_x(corpus: Path, measure: Any) -> None:
 def test_counts_of_a_dynamic_window_are_in_pairs(corpus: Path) -> None:
     counts = wf.count(corpus, window=2, dynamic_window=True)  # a pair at distance one counts twice
     X = wf.pmi(counts)
-    found = pair_weights(X, counts, "glove:1000000,1", {"window": 2, "dynamic_window": True})
+    found = pair_weights(X, counts, "glove:1000000,1", _unit({"window": 2, "dynamic_window": True}))
     assert found == pytest.approx(counts.matrix.data / 2 / 1e6)
 
 
@@ -98,7 +85,6 @@ def test_what_is_given_goes_before_the_preset() -> None:
     [
         ({"weights": "count"}, "count:P"),
         ({"zeros": -1.0}, "zeros"),
-        ({"zeros": 0.1, "lam": "auto"}, "auto"),
         ({"zeros": 0.1, "word_power": 0.2}, "word_power"),
         ({"init": "spectral", "nonnegative": True}, "negative"),
         ({"init": "spectral", "spectrum": 2.0}, "at least 0 and at most 1"),
@@ -114,9 +100,8 @@ def test_finished_counts_of_another_kind_are_refused_unless_asked_for(corpus: Pa
     wf.count_corpus(corpus, tmp_path / "counts", min_count=5)
     command = ["train", str(tmp_path / "counts"), "--out", str(tmp_path / "run"), "--preset", "best", "--trees", "1"]
 
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        typed = [sys.executable, "-m", "wordforest", *command, *more]
-        return subprocess.run(typed, check=False, capture_output=True, encoding="utf-8")
+    def run(*more: str) -> Any:
+        return run_command(*command, *more)
 
     assert "by a setting or a preset" in run().stderr
     done = run("--no-dynamic-window", "--subsample", "0", "--no-mark-sides")
