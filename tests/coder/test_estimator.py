@@ -1,4 +1,5 @@
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 import wordforest as wf
+from tests.coder.shared import DEVICES, uneven_matrix
+from tests.coder.test_weighted import problem as weighted_problem
+from wordforest.errors import InputError
 
 
 def matrix(seed: int = 0) -> sparse.csr_array:
@@ -111,3 +115,93 @@ def test_the_gap_is_reported() -> None:
 def test_the_bits_do_not_depend_on_n_jobs(n_jobs: int) -> None:
     one = wf.ForestCoder(trees=1, random_state=0, n_jobs=1).fit_transform(matrix())
     np.testing.assert_array_equal(wf.ForestCoder(trees=1, random_state=0, n_jobs=n_jobs).fit_transform(matrix()), one)
+
+
+def test_the_estimator_takes_weights() -> None:
+    X, w = weighted_problem(18)
+    matrix = sparse.csr_array((w, X.indices, X.indptr), shape=X.shape)
+    given, called = (
+        wf.ForestCoder(1, weights=weights, zeros=0.1, epochs=200, random_state=0).fit_transform(X)
+        for weights in (matrix, lambda Z: w)
+    )
+    assert np.array_equal(given, called)
+    with pytest.raises(InputError, match="function of X"):
+        wf.ForestCoder(1, weights=matrix, zeros=0.1, epochs=200, random_state=0).fit(X).transform(X)
+
+
+def test_the_estimator_codes_new_rows_under_weights() -> None:
+    X, _ = weighted_problem(19)
+    coder = wf.ForestCoder(1, weights=lambda Z: abs(Z.data), zeros=0.1, epochs=200, init="spectral", random_state=0)
+    A = coder.fit_transform(X)
+    assert np.abs(coder.transform(X) - A).max() < 0.05 * np.abs(A).max()  # both stop at 1e-3 of a row's length
+
+
+@pytest.mark.parametrize("weights", [sparse.csr_array(np.eye(60, 40)), np.ones(3)])
+def test_the_estimator_refuses_weights_of_other_pairs(weights: Any) -> None:
+    with pytest.raises(InputError, match="weights"):
+        wf.ForestCoder(1, weights=weights).fit(weighted_problem()[0])
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, lambda X: X.toarray()], ids=["sparse", "dense"])
+def test_lam_is_chosen_under_weights_too(form: Any) -> None:
+    X = form(weighted_problem(20, (200, 40))[0])
+    settings = {"lam": "auto", "density": 0.3, "zeros": 0.1, "epochs": 50, "random_state": 0}
+    coder = wf.ForestCoder(1, weights=lambda Z: abs(Z.data if sparse.issparse(Z) else Z) + 0.1, **settings)
+    A = coder.fit_transform(X)
+    assert np.count_nonzero(A) / A.size == pytest.approx(0.3, abs=0.075)  # else it warns
+    assert coder.lam_ > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [sparse.csr_array, lambda X: X.toarray()], ids=["sparse", "dense"])
+def test_the_entry_learner_learns_in_the_type_of_x(dtype: Any, form: Any) -> None:
+    X = form(matrix().astype(dtype))
+    one, two = (
+        wf.ForestCoder(1, lam=0.01, learner="entries", epochs=4, random_state=0, n_jobs=n).fit_transform(X)
+        for n in (1, 2)
+    )
+    assert one.dtype == dtype
+    assert np.isfinite(one).all()
+    assert one.any()
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_entry_learner_goes_down_its_objective_and_codes_new_rows() -> None:
+    coder = wf.ForestCoder(1, lam=0.01, learner="entries", epochs=4, random_state=0).fit(matrix())
+    objectives = [step.objective for step in coder.history_]
+    assert objectives[-1] < objectives[0]
+    assert coder.transform(matrix(seed=1)).shape == (200, 13)
+    with pytest.raises(InputError, match="learner online"):
+        coder.partial_fit(matrix())
+
+
+@pytest.mark.filterwarnings("ignore:the objective still falls")
+def test_a_row_of_weight_two_counts_like_two_rows() -> None:
+    X = matrix().toarray()
+    weights = np.arange(200) % 3
+    weighted = wf.ForestCoder(1, lam=0.2, epochs=3, random_state=0).fit(X, sample_weight=weights)
+    repeated = wf.ForestCoder(1, lam=0.2, epochs=3, random_state=0).fit(X.repeat(weights, axis=0))
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-8)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{"zeros": 0.5}, {"learner": "entries"}])
+def test_weights_of_rows_beside_weights_of_pairs_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="Multiply the weights of a row's pairs"):
+        wf.ForestCoder(1, **settings).fit(matrix(), sample_weight=np.ones(200))
+
+
+def test_an_unknown_learner_is_refused() -> None:
+    with pytest.raises(InputError, match="must be one of online, entries"):
+        wf.ForestCoder(1, learner="offline").fit(matrix())
+
+
+@pytest.mark.parametrize("device", DEVICES[1:])
+@pytest.mark.parametrize("form", [sparse.csr_array, lambda X: X.toarray()], ids=["sparse", "dense"])
+def test_a_gpu_gives_the_dictionary_of_the_processor(device: str, form: Any) -> None:
+    X = form(uneven_matrix())
+    here, there = (
+        wf.ForestCoder(2, lam=0.3, epochs=3, tol=1.0, random_state=0, device=where).fit(X) for where in ("cpu", device)
+    )
+    np.testing.assert_allclose(there.components_, here.components_, atol=1e-5)
+    np.testing.assert_allclose(there.transform(X), here.transform(X), atol=1e-4)
