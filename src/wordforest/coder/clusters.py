@@ -36,9 +36,15 @@ def nest(Z: Array, forest: Forest, seed: int, *, weights: Array | None = None) -
 
 
 def grow(
-    Z: Array, *, trees: int, n_nodes: int, most_children: int, least_rows: int, seed: int,
+    Z: Array,
+    *,
+    trees: int,
+    n_nodes: int,
+    most_children: int,
+    least_rows: int,
+    seed: int,
     weights: Array | None = None,
-) -> tuple[Forest, list[Array]]:  # fmt: skip
+) -> tuple[Forest, list[Array]]:
     """Grow a forest of at most ``n_nodes`` nodes over the points Z (n, K); return it and the points of every node.
 
     Begins with ``trees`` clusters. Then, again and again, the split that lowers the squared distance of the points to
@@ -108,9 +114,7 @@ def _best_split(
     return best if best is not None and best[0] > 0 else None
 
 
-def _share_out(
-    cloud: _Cloud, points: Array, nodes: list[int], seed: tuple[int, ...], members: list[Array]
-) -> None:  # fmt: skip
+def _share_out(cloud: _Cloud, points: Array, nodes: list[int], seed: tuple[int, ...], members: list[Array]) -> None:
     for node, part in zip(nodes, cloud.parts(points, len(nodes), seed), strict=True):
         members[node] = part
 

@@ -26,7 +26,7 @@ _WIDEST = 256  # columns of a program
 @triton.jit  # type: ignore[untyped-decorator]
 def _sum_segments(  # type: ignore[no-untyped-def]
     begins, ends, indices, values, B, out, M, WIDTH: tl.constexpr, ENTRIES: tl.constexpr
-):  # fmt: skip
+):
     """out[s] = sum over the entries (c, x) of segment s of x B[c]."""
     s = tl.program_id(0).to(tl.int64)
     columns = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
@@ -104,7 +104,7 @@ _SAMPLED_ENTRIES = 8  # pairs loaded together
 @triton.jit  # type: ignore[untyped-decorator]
 def _sample_segments(  # type: ignore[no-untyped-def]
     begins, ends, owners, indices, excess, F, A, out, M, WIDTH: tl.constexpr, ENTRIES: tl.constexpr
-):  # fmt: skip
+):
     """out[s] = sum over the pairs (c, e) of segment s of e (f_c . a) f_c, with a the row that owns the segment."""
     s = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, WIDTH)
@@ -133,9 +133,19 @@ def sampled_times(chosen: Tensor, csr: tuple[Tensor, Tensor, Tensor], F: Tensor,
     with torch.cuda.device(F.device):
         if len(begins):
             _sample_segments[(len(begins),)](
-                begins, ends, owners, indices, excess, F, A, parts, M,
-                WIDTH=triton.next_power_of_2(M), ENTRIES=_SAMPLED_ENTRIES, num_warps=4 if M <= 128 else 8,
-            )  # fmt: skip
+                begins,
+                ends,
+                owners,
+                indices,
+                excess,
+                F,
+                A,
+                parts,
+                M,
+                WIDTH=triton.next_power_of_2(M),
+                ENTRIES=_SAMPLED_ENTRIES,
+                num_warps=4 if M <= 128 else 8,
+            )
     return sum_rows(firsts, parts, out)
 
 
@@ -145,7 +155,7 @@ _CELLS = 1024  # numbers of a tile
 @triton.jit  # type: ignore[untyped-decorator]
 def _prox(  # type: ignore[no-untyped-def]
     A, out, thresholds, leaves, trees, inner, n, M, WORDS: tl.constexpr, NODES: tl.constexpr
-):  # fmt: skip
+):
     """Shrink the groups of one tree, leaves before their parents; ``trees`` holds first node, end, first inner, end."""
     v = (tl.program_id(0) * WORDS + tl.arange(0, WORDS)).to(tl.int64)
     tree = trees + 4 * tl.program_id(1)
@@ -174,7 +184,7 @@ def _prox(  # type: ignore[no-untyped-def]
 @triton.jit  # type: ignore[untyped-decorator]
 def _norms(  # type: ignore[no-untyped-def]
     A, out, weights, leaves, trees, inner, n, M, WORDS: tl.constexpr, NODES: tl.constexpr
-):  # fmt: skip
+):
     """out[tree, v] = the weighted sum of the lengths of the groups of one tree, float64."""
     v = (tl.program_id(0) * WORDS + tl.arange(0, WORDS)).to(tl.int64)
     tree = trees + 4 * tl.program_id(1)
