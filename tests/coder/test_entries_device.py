@@ -35,7 +35,7 @@ def learn(device: str, X: Any, **more: Any) -> Any:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("sampling", "zeros"), [("proportional", 0.0), ("uniform", 0.0), ("proportional", 0.3)])
 def test_learning_ends_as_well_as_on_the_processor(device: str, dtype: Any, sampling: Any, zeros: float) -> None:
-    X, settings = matrix(dtype=dtype), {"sampling": sampling, "zeros": zeros, "epochs": 4, "tol": 0.0}
+    X, settings = matrix(120, 80, dtype=dtype), {"sampling": sampling, "zeros": zeros, "epochs": 4, "tol": 0.0}
     here = learn_from_entries(X, ForestL2(FOREST, 0.01), M, EntrySettings(**settings), executor=Threads(1))
     there = learn(device, X, eta=here.facts["eta"], **settings)
     assert there.history[-1].objective < 1.05 * here.history[-1].objective  # other draws
