@@ -89,7 +89,7 @@ from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.penalties import L1
 from wordforest.runtime.machine import Threads
 from wordforest.store import read_counts
-from wordforest.runtime.scratch import arrays_in
+from wordforest.runtime.disk import arrays_in
 
 folder, spooled, warm_up = Path(sys.argv[1]), sys.argv[2] == "spooled", Path(sys.argv[3])
 
