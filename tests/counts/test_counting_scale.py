@@ -333,7 +333,7 @@ def test_a_list_of_words_that_never_occur_keeps_nothing(tmp_path: Path) -> None:
 def test_at_least_one_context(tmp_path: Path, n: int) -> None:
     with pytest.raises(InputError, match=f"max_contexts = {n}"):
         CountSettings(max_contexts=n)
-    with pytest.raises(InputError, match=f"max_contexts = {n}, but it must be at least 1"):
+    with pytest.raises(InputError, match=f"max_contexts = {n}, but it must be a whole number, at least 1"):
         count(tmp_path, max_contexts=n)
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from wordforest.coder.solvers import word_objectives
 
 import wordforest as wf
 from tests.commands import run_command
+from wordforest.coder.coding import word_objectives
 from wordforest.counts.joining import move_columns
 from wordforest.errors import InputError
 from wordforest.jobs.count import associate
