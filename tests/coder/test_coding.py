@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tests.coder.shared import DEVICES, uneven_matrix
-from tests.coder.test_solvers import PENALTIES, data, solve
+from tests.coder.test_coding_solvers import PENALTIES, data, solve
 from wordforest.coder import coding
 from wordforest.coder.certificate import lam_max
 from wordforest.coder.coding import EXACT_TOL, Gram, admm, encode, word_objectives
