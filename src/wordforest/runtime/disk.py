@@ -19,6 +19,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -240,14 +241,8 @@ def _boot() -> str:
     return path.read_text().strip() if path.exists() else ""
 
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 _BUFFER = 1 << 18
-# zstd --long=31, as large corpora are packed; the library's own limit is 27
-_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 31}
 
 
 @contextmanager
@@ -261,22 +256,39 @@ def opened(name: str) -> Iterator[BinaryIO]:
     try:
         with source as raw:
             size = _size(raw)
-            stream: Any = zstd.ZstdFile(raw, options=_OPTIONS) if is_zstd else raw
+            stream: Any = _unpacked(raw) if is_zstd else raw
             yield io.BufferedReader(stream, _BUFFER)
             if size and (left := _size(raw)) is not None and left < size:
                 raise InputError(f"{name}: it shrank from {size} to {left} bytes while it was read. Write it again.")
     except FileNotFoundError as error:
         raise InputError(f"{name}: no such file or folder. Check the path.") from error
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, *_zstd_errors()) as error:
         raise InputError(f"{name}: cannot be read to its end ({error}). Download or write it again.") from error
 
 
 @contextmanager
 def created(path: Path, suffix: str) -> Iterator[BinaryIO]:
     """Yield a new file to write bytes to, compressed as ``suffix`` asks."""
-    file: Any = zstd.open(path, "wb") if suffix == ".zst" else _file(str(path), "wb", COMPRESSION.get(suffix))
+    file: Any = _zstd().open(path, "wb") if suffix == ".zst" else _file(str(path), "wb", COMPRESSION.get(suffix))
     with file as handle:
         yield handle
+
+
+def _zstd() -> Any:
+    """Return the module that knows .zst, which Python has from 3.14 on."""
+    return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+
+
+def _unpacked(raw: Any) -> Any:
+    """Return a .zst stream unpacked, also as ``zstd --long=31`` packs large corpora: the library's own limit is 27."""
+    zstd = _zstd()
+    return zstd.ZstdFile(raw, options={zstd.DecompressionParameter.window_log_max: 31})
+
+
+def _zstd_errors() -> tuple[type[Exception], ...]:
+    """Return what a damaged .zst stream raises, if one was ever opened."""
+    loaded = sys.modules.get("compression.zstd") or sys.modules.get("backports.zstd")
+    return (loaded.ZstdError,) if loaded else ()
 
 
 def _size(raw: Any) -> int | None:
