@@ -262,7 +262,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
                 raise InputError(f"{name}: it shrank from {size} to {left} bytes while it was read. Write it again.")
     except FileNotFoundError as error:
         raise InputError(f"{name}: no such file or folder. Check the path.") from error
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, *_zstd_errors()) as error:
+    except _damage() as error:
         raise InputError(f"{name}: cannot be read to its end ({error}). Download or write it again.") from error
 
 
@@ -285,10 +285,11 @@ def _unpacked(raw: Any) -> Any:
     return zstd.ZstdFile(raw, options={zstd.DecompressionParameter.window_log_max: 31})
 
 
-def _zstd_errors() -> tuple[type[Exception], ...]:
-    """Return what a damaged .zst stream raises, if one was ever opened."""
+def _damage() -> tuple[type[Exception], ...]:
+    """Return what a damaged stream raises; that of .zst only if such a stream was opened."""
     loaded = sys.modules.get("compression.zstd") or sys.modules.get("backports.zstd")
-    return (loaded.ZstdError,) if loaded else ()
+    known = (OSError, EOFError, zlib.error, lzma.LZMAError)
+    return (*known, loaded.ZstdError) if loaded else known
 
 
 def _size(raw: Any) -> int | None:

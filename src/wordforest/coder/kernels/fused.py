@@ -111,7 +111,7 @@ def _sample_segments(  # type: ignore[no-untyped-def]
     inside = columns < M
     first, last = tl.load(begins + s), tl.load(ends + s)
     a = tl.load(A + tl.load(owners + s) * M + columns, mask=inside, other=0.0)
-    total = tl.zeros([WIDTH], dtype=tl.float32)
+    total = tl.zeros([WIDTH], dtype=out.dtype.element_ty)
     for k in range(first, last, ENTRIES):
         entry = k + tl.arange(0, ENTRIES)
         valid = entry < last
