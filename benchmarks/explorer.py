@@ -118,7 +118,7 @@ def steps() -> dict[str, list[tuple[str, str]]]:
     go = "window.wordforest.go('{}')"
     pages = {
         "word": [f"/word/{word}" for word in WORDS],
-        "node card": [f"/node/{node}" for node in (0, 5, 99, 300, 519)],
+        "node GPU": [f"/node/{node}" for node in (0, 5, 99, 300, 519)],
         "compare five": [f"/compare/{','.join(WORDS)}", "/compare/w1,w2,w3,w4,w6", "/compare/w7,w8,w9,w10,w11"],
         "analogy": ["/analogy/w1,w2,w3", "/analogy/w4,w5,w6", "/analogy/w7,w8,w9"],
         "forest to leaves": ["/?depth=2", "/?depth=0", "/?depth=1"],

@@ -1,4 +1,4 @@
-/* The points of a map: by WebGL where there is a graphics card, else pixel by pixel, which beats WebGL in software. */
+/* The points of a map: by WebGL where there is a GPU, else pixel by pixel, which beats WebGL in software. */
 (function () {
   "use strict";
   const wf = window.wordforest;
