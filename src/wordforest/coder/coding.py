@@ -22,7 +22,7 @@ from wordforest.coder.rows import Rows, Words, as_rows
 from wordforest.coder.rows.base import split_rows
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Sized
-from wordforest.runtime.machine import Executor, by_halves, check_room, memory_told, one_blas_thread
+from wordforest.runtime.machine import Executor, by_halves, check_room, gpu_memory_explained, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 EXACT_TOL = {4: 1e-6, 8: 1e-9}  # relative duality gap that "exact" means, by the bytes of a number
@@ -416,7 +416,10 @@ def encode(
     rows = as_rows(X, executor)
     (V, _), M = rows.shape, D.shape[1]
     check_room(f"codes of {M:,} numbers for {V:,} rows", float(rows.dtype.itemsize) * M * V + 24.0 * M * M)
-    with one_blas_thread(), memory_told(f"codes of {M} components", "Use fewer components, or the device cpu."):
+    with (
+        one_blas_thread(),
+        gpu_memory_explained(f"codes of {M} components", "Use fewer components, or the device cpu."),
+    ):
         rows.finite_squares()
         D = kernels.as_type(D, rows.like)
         coding = Coding(D, Gram(D.T @ D), penalty, solver, tol=tol, max_iter=max_iter)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from wordforest.coder.entries_objective import EntryObjective, is_nonnegative, tree_of
 from wordforest.coder.kernels import gram, slices
-from wordforest.coder.kernels.entries import LANES, Rule, Side, visit
+from wordforest.coder.kernels.entries import LANES, Rule, Visited, visit
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, learn
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows, as_rows
@@ -274,7 +274,7 @@ class Entries(Learner):
         passes = max(epoch - 1, 0) + number / self.n_rounds  # done so far
         return 1 - passes / self.settings.epochs
 
-    def _sides(self, work: Work, decay: float) -> tuple[Side, Side]:
+    def _sides(self, work: Work, decay: float) -> tuple[Visited, Visited]:
         """Return what the visits of a round see of the words and of the contexts."""
         strata, steps = self.strata, (work.eta, decay)
         DD = AA = None
@@ -287,7 +287,7 @@ class Entries(Learner):
 
     def _side(
         self, rows: Array, charge: float, mass: tuple[Array, Array], steps: tuple[float, float], other: Array | None
-    ) -> Side:
+    ) -> Visited:
         """Return a side; ``mass`` is that of every row, and its largest share in one block; ``other`` is DD or AA."""
         W, n, kind = self.settings.zeros, len(rows), rows.dtype
         eta, decay = steps
@@ -297,7 +297,7 @@ class Entries(Learner):
         rates[:, 1] = charge * per_visit if self.settings.share == "pass" else charge
         if other is None:
             rates[:, 0] = decay * eta
-            return Side(rows, rates, np.empty((0, rows.shape[1]), dtype=kind))
+            return Visited(rows, rates, np.empty((0, rows.shape[1]), dtype=kind))
         curvature = 2 * W / self.strata.mean * largest * float(np.linalg.eigvalsh(other)[-1])  # of a round, (n,)
         rates[:, 0] = decay * eta / (1 + CAUTION * eta * curvature)  # decay outside, or the cut would eat it
         pull, gradient = np.empty_like(rows), other.astype(kind)
@@ -306,7 +306,7 @@ class Entries(Learner):
             pull[part] = (rows[part] @ gradient) * (W * per_visit[part, None]).astype(kind)
 
         list(self.executor.map(multiply, slices(n, _ROWS, rows)))
-        return Side(rows, rates, pull)
+        return Visited(rows, rates, pull)
 
     def _search(self) -> float:
         """Return the step size, a power of two apart, whose first visits lower the objective most."""

@@ -18,7 +18,7 @@ from wordforest.coder.entries import BOUND, CAUTION, Entries, EntrySettings, Wor
 from wordforest.coder.entries_objective import EntryObjective, shape_of
 from wordforest.coder.kernels import wide_gram
 from wordforest.coder.kernels.counter import below, random_bits, uniform
-from wordforest.coder.kernels.entries import Side
+from wordforest.coder.kernels.entries import Visited
 from wordforest.coder.kernels.visits import Visits, visit_blocks, weighted_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows
@@ -165,7 +165,7 @@ class DeviceEntries(Entries):
             entries.word[places], entries.context[places], entries.value[places], entries.keep[places], masses, starts
         )
 
-    def _sides_of(self, work: Work, visits: Visits, decay: float) -> tuple[Side, Side]:
+    def _sides_of(self, work: Work, visits: Visits, decay: float) -> tuple[Visited, Visited]:
         """Return what the visits of a group of rounds see of the words and of the contexts."""
         DD = AA = None
         if self.settings.zeros > 0:
@@ -197,7 +197,7 @@ class DeviceEntries(Entries):
         steps: tuple[float, float],
         other: Tensor | None,
         visited: Tensor,
-    ) -> Side:
+    ) -> Visited:
         """Return a side; ``other`` is DD or AA, ``visited`` the mass of the visits of every row."""
         import torch
 
@@ -207,12 +207,12 @@ class DeviceEntries(Entries):
         rates[:, 1] = charge * per_visit if self.settings.share == "pass" else charge
         if other is None:
             rates[:, 0] = decay * eta
-            return Side(rows, rates, rows[:0])
+            return Visited(rows, rates, rows[:0])
         largest = float(torch.linalg.eigvalsh(other)[-1])
         curvature = 2 * W * per_visit * visited * largest  # of the group, (n,)
         rates[:, 0] = decay * eta / (1 + CAUTION * eta * curvature)
         pull = (rows @ other.to(rows.dtype)) * (W * per_visit)[:, None].to(rows.dtype)
-        return Side(rows, rates, pull)
+        return Visited(rows, rates, pull)
 
 
 class _DeviceObjective(EntryObjective):

@@ -12,7 +12,7 @@ from wordforest.coder.kernels import wide_gram
 from wordforest.coder.kernels.entries import LANES, Tree, weighted_squares
 from wordforest.coder.kernels.visits import Shape
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
-from wordforest.coder.rows.pairs import Pairs, Part
+from wordforest.coder.rows.pairs import Pairs, SomePairs
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Executor
 
@@ -49,7 +49,7 @@ class EntryObjective:
     def estimate(self, D: Array, A: Array, executor: Executor) -> float:
         """Return the same with the stored pairs judged by a fixed sample of them."""
         n = len(self.sample.words)
-        pieces = [Part(*(array[i : i + _PIECE] for array in self.sample)) for i in range(0, n, _PIECE)]
+        pieces = [SomePairs(*(array[i : i + _PIECE] for array in self.sample)) for i in range(0, n, _PIECE)]
         stored = sum(executor.map(lambda piece: weighted_squares(piece, self.zeros, A, D), pieces))
         return len(self.pairs) / n * stored + self._unstored(D, A, executor) + self._charges(D, A)
 

@@ -17,7 +17,7 @@ from wordforest.coder import kernels
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows
 from wordforest.errors import InputError
-from wordforest.runtime.machine import check_room, memory_told, one_blas_thread
+from wordforest.runtime.machine import check_room, gpu_memory_explained, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -158,7 +158,7 @@ def learn(learner: Learner, *, resume: State | None = None, on_step: OnStep | No
     """
     history = list(resume.history) if resume else []
     advice = "Use fewer components, or the device cpu."
-    with one_blas_thread(), memory_told("the dictionary and the codes", advice):
+    with one_blas_thread(), gpu_memory_explained("the dictionary and the codes", advice):
         learner.load(resume.arrays) if resume else learner.begin()
         loop = _Loop(learner, history, on_step)
         loop.run()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.kernels.entries import entry_type
-from wordforest.coder.rows.pairs import Allocate, Pairs, Part
+from wordforest.coder.rows.pairs import Allocate, Pairs, SomePairs
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Executor, kernel
 
@@ -164,7 +164,7 @@ def _largest_share(by_block: Array) -> Array:
 
 @kernel
 def _sum_masses(
-    part: Part, zeros: Scalar, sides: tuple[Index, Index], of_words: Array, of_contexts: Array, sizes: Index
+    part: SomePairs, zeros: Scalar, sides: tuple[Index, Index], of_words: Array, of_contexts: Array, sizes: Index
 ) -> None:
     """Add the masses of some pairs, and their number."""
     words, contexts, _, weights = part
@@ -179,7 +179,7 @@ def _sum_masses(
 
 @kernel
 def _sort_entries(
-    part: Part,
+    part: SomePairs,
     scale: tuple[Scalar, float],
     sides: tuple[Index, Index],
     places: tuple[Index, Index],

@@ -199,7 +199,7 @@ def by_halves(join: Callable[[Any, Any], Any]) -> Callable[[F], F]:
 
 
 @contextmanager
-def memory_told(what: str, advice: str) -> Iterator[None]:
+def gpu_memory_explained(what: str, advice: str) -> Iterator[None]:
     """Turn a GPU's lack of memory, where nothing smaller helped, into a sentence for a person."""
     try:
         yield

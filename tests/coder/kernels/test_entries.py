@@ -11,7 +11,7 @@ from tests.strategies import forests_with_rows
 from wordforest.coder.entries_objective import tree_of
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import plain
-from wordforest.coder.kernels.entries import Rule, Side, entry_type, prox_row, visit
+from wordforest.coder.kernels.entries import Rule, Visited, entry_type, prox_row, visit
 from wordforest.coder.penalties import ForestL2, Penalty
 
 FOREST = Forest.complete(2)
@@ -50,7 +50,7 @@ def test_a_visit_is_algorithm_1(by_mass: bool, with_pull: bool, dtype: Any, tole
         pulls=(pull[2, back], pull[1, back]) if with_pull else (0, 0),
     )
     sides = [
-        Side(rows, np.full((3, 2), (0.05, charge), dtype=dtype), pull if with_pull else none)
+        Visited(rows, np.full((3, 2), (0.05, charge), dtype=dtype), pull if with_pull else none)
         for rows, charge in ((A, 3.0), (D, 0.2))
     ]
     untouched = D[:2].copy(), A[[0, 2]].copy()

@@ -12,7 +12,7 @@ from tests.coder.shared import low_rank_matrix as matrix
 from wordforest.coder.entries_objective import shape_of
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import entries, on_host, plain
-from wordforest.coder.kernels.entries import Rule, Side
+from wordforest.coder.kernels.entries import Rule, Visited
 from wordforest.coder.kernels.visits import Visits, visit_blocks, weighted_squares
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, Penalty
 from wordforest.coder.rows.pairs import stored_pairs
@@ -83,7 +83,7 @@ def test_visits_of_blocks_are_those_of_algorithm_1(
     rows, made = numbers(n), visits(device, by_mass, dtype)
     there = {name: torch.tensor(part.astype(dtype), device=device) for name, part in rows.items()}
     sides = [
-        Side(there[name], there[f"rates_{k}"], there[f"pull_{k}"] if pulled else there["A"][:0])
+        Visited(there[name], there[f"rates_{k}"], there[f"pull_{k}"] if pulled else there["A"][:0])
         for name, k in (("A", "v"), ("D", "c"))
     ]
     visited_plainly(made, rows, penalty, pulled)
@@ -100,7 +100,7 @@ def test_what_is_out_of_bounds_is_reported(device: str, value: float) -> None:
     rows, made = numbers(M), visits(device, False)
     made.values[5] = value
     there = {name: torch.tensor(part.astype(np.float32), device=device) for name, part in rows.items()}
-    sides = [Side(there[k], there[f"rates_{r}"], there[k][:0]) for k, r in (("A", "v"), ("D", "c"))]
+    sides = [Visited(there[k], there[f"rates_{r}"], there[k][:0]) for k, r in (("A", "v"), ("D", "c"))]
     assert not bool(visit_blocks(made, *sides, shape_of(ForestL2(FOREST, 1.0), M), Rule(False, 1e3)))
 
 

@@ -30,7 +30,7 @@ def entry_type(kind: Any) -> np.dtype[Any]:
     return np.dtype([("word", "i4"), ("context", "i4"), *floats, ("alias", "i4")])
 
 
-class Side(NamedTuple):
+class Visited(NamedTuple):
     """All words, or all contexts, as the visits see them: NumPy arrays, or tensors for ``visits.py``."""
 
     vectors: Any  # (n, M), A or D
@@ -62,7 +62,7 @@ class Rule(NamedTuple):
 
 
 @kernel
-def visit(entries: Array, order: Index, words: Side, contexts: Side, tree: Tree, rule: Rule) -> bool:
+def visit(entries: Array, order: Index, words: Visited, contexts: Visited, tree: Tree, rule: Rule) -> bool:
     """Visit the entries of a block in the order given; change D and A. False: out of bounds.
 
     For an entry (v, c) with mass m, steps s_v and s_c:

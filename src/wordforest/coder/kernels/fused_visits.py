@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from wordforest.coder.kernels.entries import Rule, Side
+from wordforest.coder.kernels.entries import Rule, Visited
 from wordforest.coder.kernels.visits import Shape, Visits
 
 Tensor = Any
@@ -135,7 +135,7 @@ def _sum_pairs(  # type: ignore[no-untyped-def]
     tl.store(out + s, tl.sum(total, axis=0))
 
 
-def visit_blocks(visits: Visits, words: Side, contexts: Side, shape: Shape, rule: Rule) -> Tensor:
+def visit_blocks(visits: Visits, words: Visited, contexts: Visited, shape: Shape, rule: Rule) -> Tensor:
     """Make the visits of a round, see ``visits.py``; all trees of the forest are alike."""
     A, D = words.vectors, contexts.vectors
     if shape.tree is None or not (A.is_contiguous() and D.is_contiguous()):

@@ -15,7 +15,7 @@ import numpy as np
 
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels.arrays import forest_prox
-from wordforest.coder.kernels.entries import Rule, Side
+from wordforest.coder.kernels.entries import Rule, Visited
 from wordforest.runtime.machine import has_triton
 
 Tensor = Any
@@ -58,7 +58,7 @@ class Shape:
         return n, np.stack((inner, ends[0][inner]), 1).astype(np.int32)
 
 
-def visit_blocks(visits: Visits, words: Side, contexts: Side, shape: Shape, rule: Rule) -> Tensor:
+def visit_blocks(visits: Visits, words: Visited, contexts: Visited, shape: Shape, rule: Rule) -> Tensor:
     """Make the visits of a round; change D and A. Returns whether all was within bounds, ().
 
     A visit is that of ``kernels/entries.py``.
@@ -91,7 +91,7 @@ def _power(n: int) -> int:
     return 1 << (n - 1).bit_length()
 
 
-def _visit(visits: Visits, chosen: Tensor, words: Side, contexts: Side, shape: Shape, rule: Rule) -> Tensor:
+def _visit(visits: Visits, chosen: Tensor, words: Visited, contexts: Visited, shape: Shape, rule: Rule) -> Tensor:
     """Make visits that share neither words nor contexts."""
     v, c = visits.words[chosen].long(), visits.contexts[chosen].long()
     value, keep = visits.values[chosen], visits.keeps[chosen]

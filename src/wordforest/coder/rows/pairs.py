@@ -18,7 +18,7 @@ Allocate = Callable[[int, Any], Array]  # (length, dtype) to an array with room 
 _PART = 1 << 18  # pairs at a time
 
 
-class Part(NamedTuple):
+class SomePairs(NamedTuple):
     """Some stored pairs, in the order of X."""
 
     words: Index  # (p,), int32
@@ -46,18 +46,18 @@ class Pairs:
         last = len(self) if last is None else last
         return [slice(i, min(i + _PART, last)) for i in range(first, last, _PART)]
 
-    def part(self, chosen: slice) -> Part:
+    def part(self, chosen: slice) -> SomePairs:
         """Return a slice of the pairs."""
         first = np.searchsorted(self.indptr, chosen.start, "right") - 1
         last = np.searchsorted(self.indptr, chosen.stop, "left")
         ends = np.clip(self.indptr[first : last + 1], chosen.start, chosen.stop)
         return self._part(np.repeat(np.arange(first, last, dtype=np.int32), np.diff(ends)), chosen)
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[SomePairs]:
         """Yield all pairs, a part after the other."""
         return map(self.part, self.slices())
 
-    def sample(self, n: int, rng: np.random.Generator) -> Part:
+    def sample(self, n: int, rng: np.random.Generator) -> SomePairs:
         """Return n pairs, spread over all of X: one from each of n stretches; all if there are no more than n."""
         if len(self) <= n:
             return self.part(slice(0, len(self)))
@@ -65,11 +65,11 @@ class Pairs:
         words = np.searchsorted(self.indptr, chosen, "right") - 1
         return self._part(words.astype(np.int32), np.minimum(chosen, len(self) - 1))
 
-    def _part(self, words: Index, chosen: slice | Index) -> Part:
+    def _part(self, words: Index, chosen: slice | Index) -> SomePairs:
         with np.errstate(over="ignore"):  # what is too large becomes infinite, which is looked for
             values = np.array(self.data[chosen], dtype=self.dtype)
             weights = abs(values) if self.weights is None else np.array(self.weights[chosen], dtype=self.dtype)
-        return Part(words, np.array(self.indices[chosen], dtype=np.int32), values, weights)
+        return SomePairs(words, np.array(self.indices[chosen], dtype=np.int32), values, weights)
 
 
 def stored_pairs(X: Any, weights: Array | None = None) -> Pairs:
