@@ -98,12 +98,12 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 def blas_libraries() -> Any:
-    """Return what limits the BLAS of NumPy, and that of SciPy once it is loaded."""
-    return _found_blas("scipy.linalg" in sys.modules)
+    """Return what limits every BLAS that is loaded: NumPy's, SciPy's, and those of other packages."""
+    return _found_blas(len(sys.modules))
 
 
-@lru_cache(maxsize=2)
-def _found_blas(with_scipy: bool) -> Any:  # noqa: ARG001 the key: a library loaded since has to be looked for
+@lru_cache(maxsize=1)
+def _found_blas(n_modules: int) -> Any:  # noqa: ARG001 the key: a package imported since may have brought its own
     """Look through all loaded libraries, which takes a millisecond."""
     from threadpoolctl import ThreadpoolController
 
