@@ -95,6 +95,27 @@ def test_feature_names_and_data_frames() -> None:
     assert frame.shape == (200, 13)
 
 
+def test_columns_are_named_by_their_node_and_its_strongest_contexts() -> None:
+    coder = wf.ForestCoder(trees=1, random_state=0).fit(matrix())
+    coder.components_[:] = 0
+    coder.components_[3, [7, 5, 6]] = [1, 3, 2]
+    coder.components_[4, [1, 0]] = [2, -5]  # what is below zero names nothing
+    names = coder.get_feature_names_out([f"c{i}" for i in range(80)])
+    assert names[3:6].tolist() == ["3.c5.c6", "4.c1", "5"]
+    assert coder.get_feature_names_out()[3] == "forestcoder3"
+    with pytest.raises(ValueError, match="input_features should have length equal to"):
+        coder.get_feature_names_out(["one"])
+
+
+def test_a_data_frame_gives_its_names_to_the_codes() -> None:
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(matrix().toarray(), columns=[f"c{i}" for i in range(80)])
+    coder = wf.ForestCoder(trees=1, random_state=0).set_output(transform="pandas")
+    columns = list(coder.fit_transform(X).columns)
+    best = np.argsort(-coder.components_[2])[:2]
+    assert columns[2] == f"2.c{best[0]}.c{best[1]}"
+
+
 def test_grid_search_chooses_a_lam() -> None:
     search = GridSearchCV(wf.ForestCoder(trees=1, random_state=0), {"lam": [0.01, 1.0]}, cv=2)
     assert search.fit(matrix()).best_params_ == {"lam": 0.01}  # it explains more

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from wordforest.coder.coding import encode
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
@@ -217,6 +217,24 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         energy = float(row_squares(X).sum())
         loss = objective(X, self.components_.T, A, NoPenalty())
         return 1 - loss / energy if energy > 0 else 1.0
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return a name for every column of A, (M,): its node, then the two columns of X that are strongest there.
+
+        Such as ``130.oil.opec``. Where no names of the columns of X are known or given, they are ``forestcoder130``.
+        """
+        check_is_fitted(self)
+        columns = _check_feature_names_in(self, input_features, generate_names=False)
+        if columns is None:
+            return np.asarray(super().get_feature_names_out(), dtype=object)
+        strongest = np.argsort(-self.components_, axis=1, kind="stable")[:, :2]
+        return np.array(
+            [
+                ".".join([str(node), *(str(columns[i]) for i in best if atom[i] > 0)])
+                for node, (atom, best) in enumerate(zip(self.components_, strongest, strict=True))
+            ],
+            dtype=object,
+        )
 
     @property
     def _n_features_out(self) -> int:
