@@ -17,21 +17,21 @@ from wordforest.vectors import Vectors
 
 
 def test_a_node_card_tells_place_use_words_and_contexts(model):
-    GPU = views.node_card(model, 1, k=4)
+    card = views.node_card(model, 1, k=4)
     column = model.vectors.dense[:, 1]
-    assert (GPU["depth"], GPU["parent"], GPU["children"]) == (1, 0, [2, 3])
-    assert GPU["used"] == np.count_nonzero(column)
-    assert [word for word, _ in GPU["positive"]] == [model.words[i] for i in np.argsort(-column, kind="stable")[:4]]
-    assert [word for word, _ in GPU["negative"]] == [model.words[i] for i in np.argsort(column, kind="stable")[:4]]
+    assert (card["depth"], card["parent"], card["children"]) == (1, 0, [2, 3])
+    assert card["used"] == np.count_nonzero(column)
+    assert [word for word, _ in card["positive"]] == [model.words[i] for i in np.argsort(-column, kind="stable")[:4]]
+    assert [word for word, _ in card["negative"]] == [model.words[i] for i in np.argsort(column, kind="stable")[:4]]
     contexts = model.dictionary[:, 1]
-    assert [word for word, _ in GPU["contexts"]["positive"]] == [model.words[i] for i in np.argsort(-contexts)[:4]]
+    assert [word for word, _ in card["contexts"]["positive"]] == [model.words[i] for i in np.argsort(-contexts)[:4]]
 
 
 def test_a_node_card_of_plain_vectors_has_no_contexts():
-    GPU = views.node_card(build_model("m", Vectors(["a", "b"], [[1, 0], [0, -2]])), 1)
-    assert GPU["contexts"] is None
-    assert GPU["positive"] == []
-    assert GPU["negative"] == [["b", -2.0]]
+    card = views.node_card(build_model("m", Vectors(["a", "b"], [[1, 0], [0, -2]])), 1)
+    assert card["contexts"] is None
+    assert card["positive"] == []
+    assert card["negative"] == [["b", -2.0]]
 
 
 def test_an_unknown_node_is_refused_with_the_range(model):

@@ -46,7 +46,7 @@ def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS) -> str:
 
 
 def model_data(model: Model, top_words: int) -> dict[str, Any]:
-    """Return what the page holds of a model: its forest, all node GPUs, and the words kept with their codes.
+    """Return what the page holds of a model: its forest, all node cards, and the words kept with their codes.
 
     Codes are kept as whole shares of 1/32767 of each word's largest size (exact zeros stay, nothing else becomes one):
     as all values where most are set, else as CSR. Arrays are base64 of little-endian numbers.
@@ -64,7 +64,7 @@ def model_data(model: Model, top_words: int) -> dict[str, Any]:
         "limit": [float(f"{x:.6g}") for x in limit],
         "codes": _packed_codes(quantised),
         "points": _packed(np.rint(model.points[rows] / 1.25 * 32767).astype("<i2")),
-        "GPUs": [node_card(model, node, _CARD_WORDS) for node in range(len(model.forest))],
+        "cards": [node_card(model, node, _CARD_WORDS) for node in range(len(model.forest))],
     }
 
 

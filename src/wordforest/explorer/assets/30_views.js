@@ -69,7 +69,7 @@
     const { ranked, single, end } = wf.rankTrees(model, [vector]);
     const live = ranked.filter((tree) => tree.size > 0);
     const leaves = (root) => wf.placeTree(model, root).leaves;
-    const GPU = ({ root }) => el("div", { class: leaves(root) > 20 ? "treecard across" : "treecard" },
+    const card = ({ root }) => el("div", { class: leaves(root) > 20 ? "treecard across" : "treecard" },
       el("p", { class: "treename" }, wf.link(wf.to.node(root, index), wf.label(model, root, 3))),
       el("div", { class: "drawing" }, wf.drawTree(model, index, root, vector, limit, panel.word)),
       el("ul", { class: "noderows" }, wf.strongest(vector, root, end(root), 3).map((node) =>
@@ -82,7 +82,7 @@
         el("ul", { class: "noderows" }, wf.strongest(vector, 0, vector.length, 8)
           .filter((node) => !model.children[node].length && model.parent[node] < 0)
           .map((node) => wf.nodeRow(model, index, node, [vector[node]], limit)))) : null,
-      wf.withMore(el("div", { class: "trees" }), live, FIRST_TREES, "trees", GPU),
+      wf.withMore(el("div", { class: "trees" }), live, FIRST_TREES, "trees", card),
       unused ? el("p", { class: "none" }, unused === 1 ? "One more tree is exactly zero for this word."
         : wf.count(unused) + " more trees are exactly zero for this word.") : null,
     ];

@@ -14,16 +14,16 @@
     return state;
   }
 
-  async function paint(index, node, word, GPU) {
+  async function paint(index, node, word, card) {
     const state = await load(index);
     const values = node === null ? null : await wf.source.values(index, node);
     const plot = state.plot;
     plot.marked = -1;
     plot.set(state.points, state.words, values && values.values, values && values.limit);
-    const tell = (row) => GPU.replaceChildren(...about(plot, row));
+    const tell = (row) => card.replaceChildren(...about(plot, row));
     plot.onpick = tell;
     plot.onhover = (row) => { if (plot.marked < 0) tell(row); };
-    if (word && !plot.find(word)) GPU.replaceChildren("No vector for ", wf.text(word), ".");
+    if (word && !plot.find(word)) card.replaceChildren("No vector for ", wf.text(word), ".");
     else tell(plot.marked);
     plot.element.dataset.ready = node === null ? "plain" : String(node);
   }
@@ -48,19 +48,19 @@
     const chosen = node === null ? null : view.model || 0;
     const panels = wf.models.map((model, index) => {
       const shown = chosen === index ? node : null;
-      const GPU = el("p", { class: "pointed", "aria-live": "polite" }, "The map is being drawn …");
+      const card = el("p", { class: "pointed", "aria-live": "polite" }, "The map is being drawn …");
       const state = (known[index] = known[index] || { plot: new wf.Plot() });
       const plot = state.plot;
       const nodeBox = el("div", { class: "search inline" }), wordBox = el("div", { class: "search inline" });
       wf.searchBox(nodeBox, { label: "Colour by node: number or word", offer: nodeOffers(model), keep: false,
         choose: (found) => wf.go(wf.to.map({ node: found, model: index || null })) });
       wf.searchBox(wordBox, { label: "Find a word on the map", choose: (found) => {
-        if (plot.places && plot.find(found)) GPU.replaceChildren(...about(plot, plot.marked));
-        else GPU.replaceChildren("No vector for ", wf.text(found), ".");
+        if (plot.places && plot.find(found)) card.replaceChildren(...about(plot, plot.marked));
+        else card.replaceChildren("No vector for ", wf.text(found), ".");
       } });
       const zoom = (factor) => () => plot.zoomAt(plot.width / 2, plot.height / 2, factor);
       const buttons = [["+", "Zoom in", zoom(1.6)], ["−", "Zoom out", zoom(1 / 1.6)], ["◻", "Show all", () => plot.reset()]];
-      paint(index, shown, word, GPU).catch((error) => GPU.replaceChildren("The map could not be loaded: " + error.message));
+      paint(index, shown, word, card).catch((error) => card.replaceChildren("The map could not be loaded: " + error.message));
       return el("section", { class: "panel", "aria-label": model.name },
         wf.models.length > 1 ? el("h2", {}, model.name) : null,
         el("div", { class: "mapbar nopicture" }, nodeBox, wordBox),
@@ -71,7 +71,7 @@
         el("div", { class: "plotframe" }, plot.element,
           el("div", { class: "zoombuttons nopicture" }, buttons.map(([sign, name, act]) =>
             el("button", { type: "button", "aria-label": name, title: name, onclick: act }, sign)))),
-        GPU);
+        card);
     });
     return {
       title: "Map of words", name: node === null ? "map" : "map node " + node,

@@ -156,9 +156,9 @@
     const rest = more.join("/"), index = Number(options.get("model") || 0);
     const words = rest.split(",").filter(Boolean).map(decode);
     if (!models[index]) return missing("There is no such model.");
-    const GPUs = models[index].data.GPUs;
+    const cards = models[index].data.cards;
     if (!kind && !rest) return { kind: "forest", words: [], panels: [] };
-    if (kind === "node" && GPUs[Number(rest)]) return { kind, model: index, panels: [GPUs[Number(rest)]] };
+    if (kind === "node" && cards[Number(rest)]) return { kind, model: index, panels: [cards[Number(rest)]] };
     if (kind === "word") {
       const word = rest ? decode(rest) : options.get("w");
       return { kind, words: word ? [word] : [], panels: word ? models.map((model) => model.word(word)) : [] };
@@ -172,7 +172,7 @@
     }
     if (kind === "map") {
       const node = options.get("node") === null ? null : Number(options.get("node"));
-      if (node === null || GPUs[node]) return { kind, words: [], node, model: index, panels: [] };
+      if (node === null || cards[node]) return { kind, words: [], node, model: index, panels: [] };
     }
     return missing("There is no such page or node.");
   }
