@@ -60,18 +60,6 @@ FIGURES = {
         "--words",
         "man-woman",
     ),
-    "curve.png": (
-        "curve",
-        "forest52",
-        "forest520",
-        "readable",
-        "--title",
-        "FOREST, M = 52",
-        "--title",
-        "FOREST, M = 520",
-        "--title",
-        "readable, M = 260",
-    ),
 }
 
 

@@ -60,12 +60,3 @@ def planted(n: int = 12, M: int = 10, seed: int = 0) -> Vectors:
 
 def groups_of(vectors: Vectors) -> dict[str, list[str]]:
     return {letter: [word for word in vectors.words if word.startswith(letter)] for letter in "ab"}
-
-
-def history(seconds: float, passes: int = 2) -> list[dict[str, Any]]:
-    """Return the steps of a run of that many seconds, two to a pass."""
-    n = 2 * passes
-    return [
-        {"seconds": seconds * (i + 1) / n, "epoch": i // 2 + 1, "objective": 1e6 / (i + 1), "nonzeros": 0.9 - 0.1 * i}
-        for i in range(n)
-    ]

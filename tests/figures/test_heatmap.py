@@ -75,7 +75,7 @@ def test_many_dimensions_get_thinned_labels() -> None:
 
 def test_a_narrow_figure_has_fewer_labels() -> None:
     vectors = Vectors(["word"], np.arange(520, dtype=np.float32)[None])
-    wide, narrow = (heatmap(vectors, ["word"], style=Style(size=(w, 3))).axes[0].get_xticklabels() for w in (12, 4))
+    wide, narrow = (heatmap(vectors, ["word"], style=Style(width=w)).axes[0].get_xticklabels() for w in (12, 4))
     assert len(narrow) < len(wide) / 2
 
 
@@ -112,15 +112,6 @@ def test_lines_between_cells_are_not_white() -> None:
 def test_a_word_given_twice_is_drawn_once(two_words: Vectors) -> None:
     axes = heatmap(two_words, ["up", "up"]).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["up"]
-
-
-def test_size_is_kept(two_words: Vectors) -> None:
-    assert heatmap(two_words, ["up"], style=Style(size=(5, 2))).get_size_inches().tolist() == [5, 2]
-
-
-def test_an_absurd_size_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="each side must be 1 to 100"):
-        Style(size=(0.1, 3))
 
 
 def test_all_zero_vectors_draw_white() -> None:

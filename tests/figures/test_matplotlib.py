@@ -12,11 +12,11 @@ from typing import Any
 import matplotlib
 import pytest
 
-from tests.figures.drawn import groups_of, history, planted
+from tests.figures.drawn import groups_of, planted
 from wordforest import store
 from wordforest.coder.forest import Forest
 from wordforest.errors import MissingExtraError
-from wordforest.figures import curve, heatmap, trees, word_map
+from wordforest.figures import heatmap, trees, word_map
 from wordforest.vectors import Vectors
 
 ODD = ("$x$", "$", "<b>&amp;</b>", "a\\b_{c}", "語", "\N{WOLF FACE}", "مرحبا", "x" * 200)
@@ -29,7 +29,6 @@ def draw_all() -> dict[str, Any]:
         "heatmap": heatmap(vectors, vectors.words),
         "trees": trees(with_forest, ["a0"], tree=None),
         "map": word_map({"model": vectors}, groups_of(vectors), runs=1),
-        "curve": curve({"run": history(8.0)}),
     }
 
 
@@ -48,7 +47,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
 
 def test_the_same_figure_gives_the_same_bytes(files: list[dict[str, bytes]]) -> None:
     first, second = files
-    assert len(first) == 6
+    assert len(first) == 5
     assert [name for name in first if first[name] != second[name]] == []
 
 
@@ -64,9 +63,9 @@ def test_text_in_svg_is_text(files: list[dict[str, bytes]]) -> None:
 
 def test_settings_of_the_user_change_nothing_and_stay(files: list[dict[str, bytes]], tmp_path: Path) -> None:
     with matplotlib.rc_context({"font.size": 31, "axes.grid": True, "svg.fonttype": "path"}):
-        store.write_figure(tmp_path / "own.svg", curve({"run": history(8.0)}))
+        store.write_figure(tmp_path / "own.svg", draw_all()["map"])
         assert matplotlib.rcParams["font.size"] == 31
-    assert (tmp_path / "own.svg").read_bytes() == files[0]["curve.svg"]
+    assert (tmp_path / "own.svg").read_bytes() == files[0]["map.svg"]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +74,8 @@ def test_settings_of_the_user_change_nothing_and_stay(files: list[dict[str, byte
         lambda vectors: heatmap(vectors, ODD),
         lambda vectors: trees(vectors, ODD, tree=None, labels=[ODD, ()]),
         lambda vectors: word_map(dict.fromkeys(ODD[:2], vectors), {ODD[2]: ODD, "b": ["other"]}, runs=1),
-        lambda vectors: curve({word: history(8.0) for word in ODD}),
     ],
-    ids=["heatmap", "trees", "map", "curve"],
+    ids=["heatmap", "trees", "map"],
 )
 def test_any_word_can_be_drawn(tmp_path: Path, draw: Callable[[Vectors], Any]) -> None:
     codes = [[1.0 + i, -1.0] for i in range(len(ODD))]

@@ -13,7 +13,6 @@ from tests.figures.drawn import (
 from wordforest.errors import InputError
 from wordforest.figures import (
     PRINT,
-    nearest_groups,
     project,
     word_map,
 )
@@ -81,10 +80,3 @@ def test_too_many_groups_are_an_input_error() -> None:
     vectors = planted(5)
     with pytest.raises(InputError, match="at most 8 groups"):
         word_map({"model": vectors}, {word: [word] for word in vectors.words})
-
-
-def test_nearest_groups_do_not_overlap_and_follow_cosine() -> None:
-    vectors = planted(5)
-    groups = nearest_groups(vectors, ["a0", "b0"], k=4)
-    assert {title: {word[0] for word in words} for title, words in groups.items()} == {"a0": {"a"}, "b0": {"b"}}
-    assert groups["a0"] == ["a0", *[word for word, _ in vectors.most_similar("a0", k=3)]]

@@ -1,10 +1,10 @@
-"""Commands that draw: heatmap, tree, map, curve."""
+"""Commands that draw: heatmap, tree, map."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +25,7 @@ from wordforest.errors import InputError
 if TYPE_CHECKING:
     from wordforest.figures import Style as FigureStyle
 
-draw_app = group("draw", "Pictures for screen and print: heatmap, tree, map or curve.")
+draw_app = group("draw", "Pictures for screen and print: heatmap, tree or map.")
 
 Colors = Literal["paper", "colorblind"]
 Style = Literal["screen", "print"]
@@ -38,9 +38,7 @@ WORDS = option(..., _WORDS, "--words", metavar="FILE_OR_LIST")
 OUT = option(..., "File to write: .png, .svg or .pdf.", "--out", metavar="FIGURE")
 COLORS = option("paper", _COLORS)
 STYLE = option("screen", "print: at most 7 inches wide, with letters as in a caption.")
-SIZE = option(None, "Width and height in inches, as in 7x4; or 18x10cm. Default: as needed.", metavar="WxH")
 DPI = option(200, "Pixels per inch of .png, and of images within .svg and .pdf.", min=30, max=1200)
-TITLES = option(None, "Title of each, in the same order; may be repeated.", "--title")
 
 
 @command(draw_app)
@@ -51,7 +49,6 @@ def heatmap(
     limit: float | None = option(None, "Coefficient at which the colours end. Default: the largest."),
     colors: Colors = COLORS,
     style: Style = STYLE,
-    size: str | None = SIZE,
     dpi: int = DPI,
     *,
     force: bool,
@@ -60,7 +57,7 @@ def heatmap(
     from wordforest import figures
 
     check_target(out, force, ".png", ".svg", ".pdf")
-    chosen = _style(colors, style, size)
+    chosen = _style(colors, style)
     loaded = read_vectors(vectors)
     blocks = _present({vectors: loaded}, _groups(words))
     titled = blocks if len(blocks) > 1 else {"": next(iter(blocks.values()))}
@@ -76,7 +73,6 @@ def tree(
     labels: int = option(0, "Name each node by so many of its strongest words.", min=0),
     colors: Colors = COLORS,
     style: Style = STYLE,
-    size: str | None = SIZE,
     dpi: int = DPI,
     *,
     force: bool,
@@ -85,7 +81,7 @@ def tree(
     from wordforest import figures, reading
 
     check_target(out, force, ".png", ".svg", ".pdf")
-    chosen = _style(colors, style, size)
+    chosen = _style(colors, style)
     if which != "all" and not which.isdecimal():
         raise InputError(f"--tree {which}: expected a number from 0, or all.")
     loaded = read_vectors(vectors)
@@ -101,11 +97,9 @@ def word_map(
     vectors: list[str] = argument("VECTORS", "Run folders or vector files, a map each."),
     out: Path = OUT,
     words: list[str] = option(["good-bad"], _WORDS, metavar="FILE_OR_LIST"),
-    nearest: int = option(0, "Draw, for each word of --words, the so many words nearest to it as a group.", min=0),
-    titles: list[str] | None = TITLES,
+    titles: list[str] | None = option(None, "Title of each, in the same order; may be repeated.", "--title"),
     runs: int = option(10, "Runs of t-SNE; the one with the lowest error is kept.", min=1),
     style: Style = STYLE,
-    size: str | None = SIZE,
     dpi: int = DPI,
     *,
     seed: int,
@@ -118,14 +112,9 @@ def word_map(
     from wordforest.runtime.progress import Event
 
     check_target(out, force, ".png", ".svg", ".pdf")
-    chosen = _style("paper", style, size)
+    chosen = _style("paper", style)
     models = {title: read_vectors(name) for title, name in _titles(vectors, titles).items()}
-    groups = _groups(words)
-    if nearest:
-        title, first = next(iter(models.items()))
-        seeds = _present({title: first}, {"": _seeds(words)})[""]
-        groups = figures.nearest_groups(first, seeds, nearest)
-    groups = _present(models, groups)
+    groups = _present(models, _groups(words))
     with reporter(quiet, json) as report:
 
         def on_run(done: int, total: int) -> None:
@@ -135,41 +124,11 @@ def word_map(
     _write(out, figure, dpi)
 
 
-@command(draw_app)
-def curve(
-    runs: list[str] = argument("RUN", "Run folders, a line each."),
-    out: Path = OUT,
-    titles: list[str] | None = TITLES,
-    style: Style = STYLE,
-    size: str | None = SIZE,
-    dpi: int = DPI,
-    *,
-    force: bool,
-) -> None:
-    """Draw the objective and the share of non-zeros against seconds."""
-    from wordforest import figures, store
-
-    check_target(out, force, ".png", ".svg", ".pdf")
-    chosen = _style("paper", style, size)
-    histories = {title: store.load_run(Path(name)).history for title, name in _titles(runs, titles).items()}
-    _write(out, figures.curve(histories, style=chosen), dpi)
-
-
-def _style(colors: str, style: str, size: str | None) -> FigureStyle:
-    from dataclasses import replace
-
+def _style(colors: str, style: str) -> FigureStyle:
     from wordforest import figures
 
     base = {"screen": figures.SCREEN, "print": figures.PRINT}[style]
-    return replace(base, palette=figures.PALETTES[colors], size=None if size is None else _inches(size))
-
-
-def _inches(size: str) -> tuple[float, float]:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|cm|mm)?", size.strip())
-    if found is None:
-        raise InputError(f"--size {size}: expected width x height, as in 7x4 (inches) or 18x10cm.")
-    unit = {"in": 1.0, "cm": 2.54, "mm": 25.4}[found[3] or "in"]
-    return float(found[1]) / unit, float(found[2]) / unit
+    return replace(base, palette=figures.PALETTES[colors])
 
 
 def _groups(named: Sequence[str]) -> dict[str, list[str]]:
@@ -190,17 +149,6 @@ def _groups(named: Sequence[str]) -> dict[str, list[str]]:
         for title, words in found.items():
             groups.setdefault(title, []).extend(words)
     return groups
-
-
-def _seeds(named: Sequence[str]) -> list[str]:
-    """Return the words whose neighbours are asked for; a built-in list stands for the words that name its groups."""
-    from wordforest.figures import WORD_LISTS
-
-    return [
-        seed
-        for text in named
-        for seed in (WORD_LISTS[text] if text in WORD_LISTS else next(iter(_groups([text]).values())))
-    ]
 
 
 def _present(models: Mapping[str, Any], groups: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -52,7 +52,7 @@ def heatmap(
     end = largest if limit is None else limit
     if not end > 0:
         raise InputError(f"limit = {limit}, but the colour scale must end above zero. Leave it out.")
-    width, height = style.size or _size(codes, style)
+    width, height = _size(codes, style)
     with drawing():
         figure = new_figure(width, height)
         rows = [len(A) for A in codes.values()]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wordforest.errors import InputError
 from wordforest.figures._matplotlib import matplotlib
 
 if TYPE_CHECKING:
@@ -48,18 +47,11 @@ PALETTES = {"paper": PAPER, "colorblind": COLORBLIND}
 
 @dataclass(frozen=True)
 class Style:
-    """Palette, letters of ``text`` points, at most ``width`` inches wide; ``size`` (inches) fixes both sides."""
+    """Palette, letters of ``text`` points, at most ``width`` inches wide."""
 
     palette: Palette = PAPER
     text: float = 9.0
     width: float = 12.0
-    size: tuple[float, float] | None = None
-
-    def __post_init__(self) -> None:
-        if self.size is not None and not (min(self.size) >= 1 and max(self.size) <= 100):
-            raise InputError(
-                f"size = {self.size[0]:g} x {self.size[1]:g} inches, but each side must be 1 to 100. Choose another."
-            )
 
     @property
     def small(self) -> float:

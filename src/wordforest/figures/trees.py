@@ -127,13 +127,12 @@ def _figure(groups: list[list[_Panel]], headings: list[str], style: Style) -> Fi
     widest = max(panel.size[0] for panel in panels) if labelled else 0.0  # outlines in columns
     sizes = [[(max(panel.size[0], widest), panel.size[1]) for panel in group] for group in groups]
     largest = style.text * _LINE_HEIGHT / 72 if labelled else _LEAF * style.text / SCREEN.text
-    width, height = style.size or (style.width, 0.75 * style.width)
-    room = (width - _BAR, height - 0.15)
+    room = (style.width - _BAR, 0.75 * style.width - 0.15)
     heading = 1.7 * (style.text + 2) / 72 if headings else 0.0  # inches
-    (corners, w, h), unit = best_flow(sizes, heading, room, largest if style.size is None else 3 * largest)
-    if style.size is None and unit < _SMALLEST[labelled]:
+    (corners, w, h), unit = best_flow(sizes, heading, room, largest)
+    if unit < _SMALLEST[labelled]:
         (corners, w, h), unit = best_flow(sizes, heading, (room[0], np.inf), _SMALLEST[labelled])
-    figure = new_figure(*(style.size or (w * unit + _BAR, max(1.2, h * unit + 0.15))))
+    figure = new_figure(w * unit + _BAR, max(1.2, h * unit + 0.15))
     axes = figure.add_subplot()
     axes.set(xlim=(0, w), ylim=(-h, 0), aspect="equal", anchor="NW")
     axes.set_axis_off()

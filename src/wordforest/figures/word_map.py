@@ -118,12 +118,12 @@ def _panels(points: list[Floats], titles: list[str], style: Style) -> tuple[Figu
     n = len(points)
     above = ((style.text + 1) * 1.7 + style.text * 1.9 * bool(titles)) / 72  # inches
     below = style.small * 2 / 72
-    width = style.size[0] if style.size else min(_WIDTH * n, style.width)
+    width = min(_WIDTH * n, style.width)
     inner = width / n - 2 * _SIDE
     steepest = max(float(dy / dx) if dx > 0 else 0.0 for dx, dy in (np.ptp(at, axis=0) for at in points))
-    height = style.size[1] if style.size else min(max(0.95 * steepest, 0.45), 1.0) * inner + above + below
+    height = min(max(0.95 * steepest, 0.45), 1.0) * inner + above + below
     if min(inner, height - above - below) < 0.5:
-        raise InputError(f"size = {width:g} x {height:g} inches is too small for {n} maps. Give more.")
+        raise InputError(f"{n} maps side by side do not fit into {width:g} inches. Draw fewer.")
     figure = new_figure(width, height)
     figure.set_layout_engine("none")  # labels are placed in inches, so the axes may not move afterwards
     lefts = [index / n + _SIDE / width for index in range(n)]

@@ -54,19 +54,6 @@ def nothing_to_draw(missing: Sequence[str]) -> InputError:
     )
 
 
-def nearest_groups(vectors: Vectors, words: Sequence[str], k: int = 20) -> dict[str, list[str]]:
-    """Return a group for each word: itself and the words nearest to it by cosine, k in all where there are enough.
-
-    A word near several of them joins only the one that it is most similar to, so the groups do not overlap.
-    """
-    ranked = {word: vectors.most_similar(word, k=max(1, min(len(vectors) - 1, 4 * k))) for word in words}
-    home = {word: (2.0, word) for word in ranked}  # above any cosine: itself
-    for title, near in ranked.items():
-        for word, cosine in near:
-            home[word] = max(home.get(word, (0.0, "")), (cosine, title), key=lambda found: found[0])
-    return {title: [title, *(w for w, _ in near if home[w][1] == title)][:k] for title, near in ranked.items()}
-
-
 def shortened(word: str, longest: int = _LONGEST) -> str:
     """Return a word as a label shows it: cut where it is very long, without line ends."""
     line = " ".join(word.split())
