@@ -92,9 +92,9 @@ def reader(kind: str) -> Callable[[Path], object]:
 
         return lambda path: (read_csr(path, ("int32", "int64")), read_csr(path, ("int32", "int64"), mapped=True))
     if kind == "route":
-        from wordforest.explorer.routes import address_of, parse_route
+        from wordforest.explorer.views import parse_route
 
-        return lambda path: address_of(parse_route(path.read_bytes().decode("latin-1"), 2))
+        return lambda path: parse_route(path.read_bytes().decode("latin-1"), 2)
     from wordforest.reproduce.plan import read_experiment, trials_of
     from wordforest.store.files import read_json
     from wordforest.store.folders import parse_forest, read_history, read_vocab

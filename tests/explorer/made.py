@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import numpy as np
 from scipy import sparse
 
@@ -35,3 +37,10 @@ def made_run(n_words: int = 120, seed: int = 0) -> Run:
     dictionary = rng.standard_normal((n_words, len(FOREST))).astype(np.float32)
     counts = np.arange(n_words, 0, -1) * 10
     return Run(words, counts, sparse.csr_array(codes.astype(np.float32)), dictionary, FOREST)
+
+
+def address_of(kind: str, *words: str) -> str:
+    """The address of a page about words; browsers take . and .. for folders, so these stand in the query."""
+    if words[0] in (".", ".."):
+        return f"/{kind}?w={words[0]}"
+    return f"/{kind}/" + ",".join(quote(word, safe="") for word in words)

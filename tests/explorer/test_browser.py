@@ -28,10 +28,9 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 from tests.explorer.made import HOSTILE, made_run  # noqa: E402
-from wordforest.explorer.app import make_app  # noqa: E402
-from wordforest.explorer.export import page_text  # noqa: E402
+from wordforest.explorer.app import listen, make_app, open_server  # noqa: E402
 from wordforest.explorer.model import build_model  # noqa: E402
-from wordforest.explorer.server import listen, open_server  # noqa: E402
+from wordforest.explorer.page import page_text  # noqa: E402
 from wordforest.explorer.views import comparison  # noqa: E402
 
 FLAGS = (

@@ -39,7 +39,7 @@ def test_the_summary_counts_nodes_and_words_by_depth(model):
 
 def test_vectors_without_a_forest_are_shown_as_single_nodes():
     model = build_model("m", Vectors(["a", "b"], [[1, 0], [0, 1]]))
-    assert not model.drawn
+    assert not summary(model)["drawn"]
     assert model.forest.parent.tolist() == [-1, -1]
 
 

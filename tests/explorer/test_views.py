@@ -1,13 +1,15 @@
-"""What each page shows, as plain data."""
+"""Addresses of pages, and what each shows, as plain data."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.explorer.made import FOREST, made_run
+from tests.explorer.made import FOREST, address_of, made_run
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.explorer import views
@@ -97,11 +99,6 @@ def test_a_word_parts_from_others_by_a_branch_below_a_zero_node():
     assert views.comparison(model, ["b", "c"])["parting"] == []
 
 
-def test_six_words_are_too_many_to_compare(model):
-    with pytest.raises(InputError, match="at most 5"):
-        views.comparison(model, list(model.words[:6]))
-
-
 def test_an_analogy_names_unknown_words(model):
     assert views.analogy(model, "man", "nobody", "woman") == {"unknown": ["nobody"], "neighbors": []}
     found = views.analogy(model, "man", "king", "woman", k=3)["neighbors"]
@@ -113,3 +110,59 @@ def test_a_nodes_values_keep_signs_and_zeros():
     values, limit = views.node_values(tiny, 0)
     assert values.tolist() == [1, -1, 0, 32767]
     assert limit == 2.0
+
+
+@given(
+    st.sampled_from(["word", "compare", "analogy"]),
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=1, max_size=3, unique=True
+    ),
+)
+def test_every_word_has_an_address(kind, words):
+    words = words[:1] if kind == "word" else words
+    if kind == "word" or words[0] not in (".", ".."):
+        assert views.parse_route(address_of(kind, *words)) == views.Route(kind, tuple(words))
+
+
+def test_names_of_folders_are_given_by_query():
+    assert views.parse_route("/word?w=..").words == ("..",)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/nowhere",
+        "/node/-1",
+        "/node/x",
+        "/node/1e3",
+        "/compare/a,b,c,d,e,f",
+        "/analogy/a,b,c,d",
+        "/map?node=x",
+        "/node/1?model=1",
+        "/etc/passwd",
+        "/map/../../etc",
+        "/word/" + "a" * 9000,
+    ],
+)
+def test_what_is_no_page_is_refused(address):
+    with pytest.raises(views.UnknownPageError):
+        views.parse_route(address)
+
+
+def test_every_page_of_a_model_is_plain_json(model):
+    addresses = [
+        "/",
+        "/word/king",
+        "/word",
+        "/node/8",
+        "/compare",
+        "/compare/king",
+        "/compare/king,nobody",
+        "/analogy/man,king,woman",
+        "/analogy",
+        "/map",
+        "/map?node=3",
+    ]
+    for address in addresses:
+        view = views.page_view([model], views.parse_route(address))
+        assert json.loads(json.dumps(view, allow_nan=False)) == view

@@ -26,15 +26,14 @@ def explore(
     """Walk through the forest on a local web page, or write it as one file with --export."""
     if export is not None:
         check_target(export, force, ".html", ".htm")
-        from wordforest.explorer.export import page_text
+        from wordforest.explorer.page import page_text
         from wordforest.store import write_text
 
         write_text(export, page_text(_models(vectors), top_words=top_words))
         sys.stderr.write(f"wrote {export}: {export.stat().st_size / 1e6:.1f} MB, opens in any browser\n")
         return
     try:
-        from wordforest.explorer.app import is_local, make_app
-        from wordforest.explorer.server import listen, open_server, serve
+        from wordforest.explorer.app import is_local, listen, make_app, open_server, serve
     except ImportError as error:
         raise MissingExtraError("the explorer", "explore") from error
     if not is_local(host):

@@ -1,21 +1,26 @@
-"""The page as a Flask app: one frame for every address, the data that it asks for, and what keeps it to itself."""
+"""The page as a Flask app: one frame for every address, the data that it asks for, what keeps it to itself, a server.
+
+The server is one process with a thread for every request, on this machine alone unless asked otherwise.
+"""
 
 from __future__ import annotations
 
 import ipaddress
+import logging
 import re
-from collections.abc import Sequence
+import socket
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, jsonify, request
 from werkzeug.exceptions import HTTPException
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from wordforest.errors import InputError
 from wordforest.explorer.model import Model, complete, summary
 from wordforest.explorer.page import ASSETS, asset_paths, page_html
-from wordforest.explorer.routes import UnknownPageError, exists, page_view, parse_route
-from wordforest.explorer.views import node_values
+from wordforest.explorer.views import UnknownPageError, exists, node_values, page_view, parse_route
 
 _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+))(?::[0-9]{1,5})?")  # [::1]:80, name:80
 _BINARY = "application/octet-stream"
@@ -64,18 +69,14 @@ def _add_data(app: Flask, models: list[Model]) -> None:
 
     @app.get("/data/<int:model>/words")
     def words(model: int) -> Response:
-        return jsonify(models[model].words) if model < len(models) else _refusal("There is no such model.", 404)
+        return jsonify(models[model].words)
 
     @app.get("/data/<int:model>/points")
     def points(model: int) -> Response:
-        if model >= len(models):
-            return _refusal("There is no such model.", 404)
         return Response(models[model].points.astype("<f4").tobytes(), mimetype=_BINARY)
 
     @app.get("/data/<int:model>/node/<int:node>")
     def values(model: int, node: int) -> Response:
-        if model >= len(models) or node >= len(models[model].forest):
-            return _refusal("There is no such node.", 404)
         found, limit = node_values(models[model], node)
         return Response(found.tobytes(), mimetype=_BINARY, headers={"X-Limit": repr(limit)})
 
@@ -113,6 +114,8 @@ def _protect(app: Flask, host: str) -> None:
         return response
 
     def fail(error: Exception) -> Any:
+        if isinstance(error, IndexError | InputError):
+            return _refusal("There is no such model, or it has no such node.", 404)
         return error if isinstance(error, HTTPException) else _refusal("This question cannot be answered.", 400)
 
     app.before_request(check)
@@ -153,3 +156,53 @@ def raw_address(environ: dict[str, Any]) -> str:
 
 def _refusal(message: str, status: int) -> Response:
     return Response(message + "\n", status, mimetype="text/plain")
+
+
+class _Handler(WSGIRequestHandler):
+    """Answers without a word on the terminal, and without naming the software."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 the name is werkzeug's
+        if type == "error":
+            super().log(type, message, *args)
+
+    def version_string(self) -> str:
+        return "wordforest"
+
+
+def listen(host: str = "127.0.0.1", port: int = 8050) -> socket.socket:
+    """Return a socket that listens at a host and port, 0 for any free one: taken before anything long is begun."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{host}, port {port}: cannot listen there ({reason}). "
+            "Choose another one with --port, or any free one with --port 0."
+        ) from error
+    return listener
+
+
+def open_server(app: Flask, listener: socket.socket) -> BaseWSGIServer:
+    """Return a server for an app on a listening socket, which it takes over; ``port`` is where it is."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    host, port = listener.getsockname()[:2]
+    with listener:  # the server listens on a copy
+        return make_server(host, port, app, threaded=True, request_handler=_Handler, fd=listener.fileno())
+
+
+def serve(server: BaseWSGIServer, on_ready: Callable[[str], None]) -> None:
+    """Answer until interrupted; ``on_ready`` gets the address of the page."""
+    name = f"[{server.host}]" if ":" in str(server.host) else server.host
+    on_ready(f"http://{name}:{server.port}/")
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()

@@ -30,15 +30,11 @@ class Model:
     """One model: vectors (V, M), a forest over its M nodes, labels per node, and what its run knows besides.
 
     ``counts`` (V,) and ``dictionary`` (V, M), whose rows are the words as contexts, are None where a file of vectors
-    does not hold them. ``drawn`` tells whether the forest was learned; else every dimension is a tree of one node.
+    does not hold them.
     """
 
     name: str
     vectors: Vectors
-    forest: Forest
-    labels: tuple[tuple[str, ...], ...]
-    used: NDArray[np.int64]  # (M,) words whose coefficient is not exactly zero
-    drawn: bool
     counts: NDArray[np.int64] | None = None
     dictionary: NDArray[np.float32] | None = None
 
@@ -46,6 +42,21 @@ class Model:
     def words(self) -> tuple[str, ...]:
         """The vocabulary, in row order."""
         return self.vectors.words
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The forest that was learned; else every dimension is a tree of one node."""
+        return forest_of(self.vectors)
+
+    @cached_property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """Words for each node."""
+        return tuple(label_nodes(self.vectors, k=_LABEL_WORDS))
+
+    @cached_property
+    def used(self) -> NDArray[np.int64]:
+        """The number of words whose coefficient is not exactly zero, (M,)."""
+        return self.vectors.uses()
 
     @cached_property
     def spelling(self) -> tuple[list[str], NDArray[np.intp]]:
@@ -61,7 +72,7 @@ class Model:
 
     def warm(self) -> None:
         """Compute now what the first questions would wait for."""
-        _ = self.vectors.unit, self.spelling
+        _ = self.vectors.unit, self.spelling, self.labels, self.used
 
     def check_node(self, node: int) -> None:
         """Raise an InputError for a node that the forest does not have."""
@@ -87,21 +98,10 @@ def build_model(name: str, source: Run | Vectors) -> Model:
     vectors = source.vectors if isinstance(source, Run) else source
     if not len(vectors) or not vectors.n_dimensions:
         raise InputError(f"{name}: {len(vectors)} words of {vectors.n_dimensions} dimensions leave nothing to show.")
-    forest = forest_of(vectors)
-    counts = source.counts if isinstance(source, Run) else None
-    dictionary = source.dictionary if isinstance(source, Run) else None
-    if dictionary is not None and len(dictionary) != len(vectors):
-        dictionary = None  # its contexts are not these words, so there are no names for them
-    return Model(
-        name=name,
-        vectors=vectors,
-        forest=forest,
-        labels=tuple(label_nodes(vectors, k=_LABEL_WORDS)),
-        used=vectors.uses(),
-        drawn=vectors.forest is not None and len(forest.roots) < len(forest),
-        counts=counts,
-        dictionary=dictionary,
-    )
+    if not isinstance(source, Run):
+        return Model(name, vectors)
+    D = source.dictionary
+    return Model(name, vectors, source.counts, D if D is not None and len(D) == len(vectors) else None)
 
 
 def complete(model: Model, prefix: str, k: int = 10) -> list[str]:
@@ -129,7 +129,7 @@ def summary(model: Model) -> dict[str, Any]:
     return {
         "name": model.name,
         "words": len(model.words),
-        "drawn": model.drawn,
+        "drawn": len(model.forest.roots) < len(model.forest),  # else there is no tree to draw
         "contexts": model.dictionary is not None,
         "parent": model.forest.parent.tolist(),
         "labels": [list(label) for label in model.labels],

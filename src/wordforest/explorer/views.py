@@ -1,9 +1,14 @@
-"""What each page shows, as plain data: a model in, dictionaries of words and numbers out. No web, no markup."""
+"""What each page shows, as plain data: an address and models in, dictionaries of words and numbers out. No markup.
+
+Addresses are /word/king, /node/12, /compare/a,b, /analogy/a,b,c, /map?node=3.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl, unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +22,65 @@ MAX_COMPARED = 5
 NEIGHBORS = 15
 _CARD_WORDS = 15
 _LISTED = 8  # nodes shared and nodes where words part
+KINDS = ("", "word", "node", "compare", "analogy", "map")
+_LONGEST = 8000  # characters of an address
+
+
+class UnknownPageError(InputError):
+    """An address that is no page."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A page: its kind (one of KINDS), words, node and model."""
+
+    kind: str
+    words: tuple[str, ...] = ()
+    node: int | None = None
+    model: int = 0
+
+
+def parse_route(address: str, n_models: int = 1) -> Route:
+    """Return the page that an address (path and query, still escaped) means; UnknownPageError where there is none."""
+    if len(address) > _LONGEST:
+        raise UnknownPageError(f"the address has {len(address)} characters, but {_LONGEST} is the limit.")
+    path, _, query = address.partition("?")
+    kind, _, rest = path.removeprefix("/").partition("/")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    if kind not in KINDS or (rest and kind in ("", "map")):
+        raise UnknownPageError(f"there is no page {unquote(path)!r}. Start at /.")
+    model = _whole(options.get("model", "0"), "model")
+    if model >= n_models:
+        raise UnknownPageError(f"there is no model {model}: the last one is {n_models - 1}.")
+    if kind == "node":
+        return Route(kind, node=_whole(rest, "node"), model=model)
+    node = _whole(options["node"], "node") if kind == "map" and options.get("node") else None
+    return Route(kind, _words(kind, rest, options), node, model)
+
+
+def page_view(models: list[Model], route: Route) -> dict[str, Any]:
+    """Return the data of a page: its kind and words, and a panel for every model that it shows."""
+    view: dict[str, Any] = {"kind": route.kind or "forest", "words": list(route.words), "panels": []}
+    if route.kind == "node":
+        view |= {"model": route.model, "panels": [node_card(models[route.model], route.node or 0)]}
+    elif route.kind == "word" and route.words:
+        view["panels"] = [word_view(model, route.words[0]) for model in models]
+    elif route.kind == "compare":
+        view["panels"] = [comparison(model, route.words) for model in models]
+    elif route.kind == "analogy" and len(route.words) == 3:
+        view["panels"] = [analogy(model, *route.words) for model in models]
+    elif route.kind == "map":
+        view |= {"node": route.node, "model": route.model}
+        if route.node is not None:
+            models[route.model].check_node(route.node)
+    return view
+
+
+def exists(models: list[Model], route: Route) -> bool:
+    """Return whether a page has something to show: a node of its model, words that some model knows."""
+    if route.node is not None and route.node >= len(models[route.model].forest):
+        return False
+    return all(any(word in model.vectors for model in models) for word in route.words)
 
 
 def node_card(model: Model, node: int, k: int = _CARD_WORDS) -> dict[str, Any]:
@@ -75,8 +139,6 @@ def comparison(model: Model, words: Sequence[str]) -> dict[str, Any]:
     together through the parent (a root has none): the first such places from the roots down, sorted by the widest gap.
     The numbers at a parting are the coefficients where signs clash, else the size (norm) of each word's branch.
     """
-    if len(words) > MAX_COMPARED:
-        raise InputError(f"{len(words)} words came, but at most {MAX_COMPARED} can be compared. Leave some out.")
     found = [word for word in words if word in model.vectors]
     codes = np.array([model.vectors[word] for word in found], dtype=np.float64).reshape(len(found), len(model.forest))
     shared, parting = (_shared(codes), _partings(model, codes)) if len(found) > 1 else ([], [])
@@ -107,15 +169,38 @@ def near_words(model: Model, word: str) -> list[str]:
 
 
 def node_values(model: Model, node: int) -> tuple[NDArray[np.int16], float]:
-    """Return a node's coefficient for every word, (V,), as whole shares of 1/32767 of the largest size, and that size.
+    """Return a node's coefficient for every word, (V,), as shares of the largest size, and that size."""
+    model.check_node(node)
+    shares, limit = quantised(model.vectors.dense[None, :, node].astype(np.float64))
+    return shares[0], float(limit[0])
+
+
+def quantised(rows: NDArray[np.float64]) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
+    """Return rows (n, m) as whole shares of 1/32767 of the largest size in each, and that size, 1 in a row of zeros.
 
     Rounding keeps signs and exact zeros: a coefficient that is not zero never becomes zero.
     """
-    model.check_node(node)
-    column = model.vectors.dense[:, node].astype(np.float64)
-    limit = float(np.abs(column).max(initial=0.0)) or 1.0
-    size = np.maximum(np.rint(np.abs(column) / limit * 32767), column != 0)
-    return (np.sign(column) * size).astype("<i2"), limit
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    limit = np.where(largest > 0, largest, 1.0)
+    sizes = np.maximum(np.rint(np.abs(rows) / limit[:, None] * 32767), rows != 0)
+    return (np.sign(rows) * sizes).astype("<i2"), limit
+
+
+def _words(kind: str, rest: str, options: dict[str, str]) -> tuple[str, ...]:
+    if kind == "word":
+        return (unquote(rest),) if rest else tuple(filter(None, [options.get("w", "")]))
+    words = tuple(unquote(part) for part in rest.split(",") if part)
+    words = words if kind == "analogy" else tuple(dict.fromkeys(words))
+    limit = {"compare": MAX_COMPARED, "analogy": 3}.get(kind, 0)
+    if len(words) > limit:
+        raise UnknownPageError(f"{len(words)} words came, but /{kind}/ takes at most {limit}. Leave some out.")
+    return words
+
+
+def _whole(text: str, what: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise UnknownPageError(f"{what} = {text!r}, but a whole number from 0 is needed.")
+    return int(text)
 
 
 def _contexts(model: Model, node: int, k: int) -> dict[str, Any] | None:

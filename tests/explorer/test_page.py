@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordforest.explorer.export import inline_json, kept_rows, model_data, page_text
+from wordforest.explorer.page import inline_json, kept_rows, model_data, page_text
 
 
 @given(st.text())
