@@ -3,8 +3,7 @@ GPU's memory and arithmetic allow.
 
 python benchmarks/gpu.py [learn] [--words 180834] [--pairs 140e6] [--components 520] [--stages] [--twice]
 python benchmarks/gpu.py stream [--room 1e9]       the same with X in the processor's memory, sent in blocks
-python benchmarks/gpu.py entries [--epochs 3]      Algorithm 1: seconds a pass, visits a second
-python benchmarks/gpu.py corpus --corpus TEXT [--data DIR]    all learners on text, with scores
+python benchmarks/gpu.py corpus --corpus TEXT [--data DIR]    text, with scores
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import torch
 from scipy import sparse
 
 from wordforest.coder import coding, online
-from wordforest.coder.entries import EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.online import Online, OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2
@@ -232,38 +230,6 @@ def stream(options: argparse.Namespace) -> None:
     print("same bits as on the GPU:", torch.equal(learned.A, resident.A) and torch.equal(learned.D, resident.D))
 
 
-def entries(options: argparse.Namespace) -> None:
-    X = as_scipy(made(options))
-    torch.cuda.empty_cache() if torch.cuda.is_available() else None
-    forest = Forest.complete(options.components // 13)
-    results = []
-    for zeros in (0.0, 0.0, 0.1):
-        times: list[float] = []
-        settings = EntrySettings(epochs=options.epochs, tol=0.0, zeros=zeros, eta=options.eta)
-
-        def on_step(*_: Any, times: list[float] = times) -> None:
-            wait()
-            times.append(time.perf_counter())
-
-        seconds, learned = seconds_of(
-            lambda settings=settings, on_step=on_step: learn_from_entries(
-                X, ForestL2(forest, options.lam), len(forest), settings, on_step=on_step, device=options.device
-            )
-        )
-        passes = np.diff(times)
-        objectives = " ".join(f"{step.objective:.5g}" for step in learned.history)
-        print(
-            f"entries M = {options.components}, W = {zeros:g}: {seconds:.2f} s in all, a pass {passes.min():.3f} s, "
-            f"{X.nnz / passes.min() / 1e6:.0f} M visits/s with the objective, eta {learned.facts['eta']:.3g}, "
-            f"objectives {objectives} {learned.notices}",
-            flush=True,
-        )
-        n_bytes = X.nnz * (16 * options.components + 44)
-        print(f"  floor of a pass by bytes: {n_bytes / ceilings()[0]:.3f} s")
-        results.append(learned)
-    print("same bits twice:", torch.equal(results[0].A, results[1].A) and torch.equal(results[0].D, results[1].D))
-
-
 def corpus(options: argparse.Namespace) -> None:
     import wordforest as wf
 
@@ -286,20 +252,11 @@ def corpus(options: argparse.Namespace) -> None:
         seconds, learned = run(there, options)
         tell(learned, seconds, M)
         print("   ", judged(learned.A), flush=True)
-        forest = Forest.complete(M // 13)
-        for zeros in (0.0, 0.3):
-            settings = EntrySettings(epochs=5, zeros=zeros, tau=0.001)
-            seconds, learned = seconds_of(
-                lambda f=forest, s=settings: learn_from_entries(X, ForestL2(f, 0.01), len(f), s, device=options.device)
-            )
-            objective, eta = learned.history[-1].objective, learned.facts["eta"]
-            print(f"entries W = {zeros:g} M = {M}: {seconds:.1f} s, objective {objective:.6g}, eta {eta:.3g}", end=" ")
-            print(judged(learned.A), flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    jobs = {job.__name__: job for job in (learn, stream, entries, corpus)}
+    jobs = {job.__name__: job for job in (learn, stream, corpus)}
     parser.add_argument("job", nargs="?", choices=jobs, default="learn")
     parser.add_argument("--words", type=int, default=180_834)
     parser.add_argument("--pairs", type=float, default=140e6)
@@ -308,7 +265,6 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--room", type=float, default=1e9, help="stream: bytes of the GPU for X")
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--eta", type=float, help="entries: step size; searched if left out")
     parser.add_argument("--corpus", help="corpus: text")
     parser.add_argument("--data", help="corpus: folder of the evaluation data")
     parser.add_argument("--twice", action="store_true", help="learn again and compare the bits")

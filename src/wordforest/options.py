@@ -291,7 +291,13 @@ _PANELS: dict[str, list[Option]] = {
     ],
     "Machine": [
         Option("workers", POSITIVE, None, "all", "Threads; any number gives the same result.", unset="all cores"),
-        Option("device", choice("cpu", "cuda"), "cpu", "train sc nnse rnn encode ForestCoder", "Where it computes."),
+        Option(
+            "device",
+            choice("cpu", "cuda"),
+            "cpu",
+            "online weighted sc nnse rnn encode ForestCoder",
+            "Where it computes.",
+        ),
         Option("memory", SIZE, None, "counts", "Memory to stay within; the rest goes to files.", unset="3/4 of all"),
         Option("cluster", ADDRESS, None, "train count encode", _CLUSTER),
         Option("dtype", choice("float32", "float64"), "float32", "train", "Numbers to compute with."),

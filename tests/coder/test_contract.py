@@ -14,8 +14,7 @@ import pytest
 from scipy import sparse
 
 from tests.coder.shared import HOMES, ON_CLUSTER, low_rank_matrix, marks_of
-from wordforest.coder.entries import EntrySettings, entry_learner
-from wordforest.coder.entries_device import DeviceEntries
+from wordforest.coder.entries import Entries, EntrySettings
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import density, on_host
 from wordforest.coder.lam import lam_for_training
@@ -31,19 +30,16 @@ from wordforest.runtime.machine import Threads
 FOREST = Forest.complete(1)
 M = len(FOREST)
 C = 30
-WORDS = {"online": 1100, "weighted": 300, "entries": 300}  # two batches of the online learner; tensors visit slowly
-ETA = {"entries-tensors": 0.02, "entries-cuda": 0.02}  # searched by the others
+WORDS = {"online": 1100, "weighted": 300, "entries": 300}  # two batches of the online learner
 UNSTORED = 0.3  # weight of pairs that are not stored, for the learners that have one
 GUARD = 1.25  # a pass of the entry learner is taken back where the objective is more than this times that before
 
-# Weights are of stored pairs, so X must be where pairs are: no dense tensor, nothing streamed. The entry learner cuts
-# its pairs on this machine, whatever the device that visits them.
+# Weights are of stored pairs, so X must be where pairs are: no dense tensor, nothing streamed. The entry learner visits
+# its pairs on this machine.
 EXISTS = {
     "online": list(HOMES),
     "weighted": ["csr", "array", "device", "device-cuda", "cluster-csr", "cluster-array"],
     "entries": ["csr", "array"],
-    "entries-tensors": ["csr", "array"],
-    "entries-cuda": ["csr", "array"],
 }
 
 
@@ -51,7 +47,7 @@ def cases(exists: bool = True, **only: Any) -> Any:
     """All pairs of a learner and a home that exist, or those that do not."""
     learners, homes = only.get("learners", EXISTS), only.get("homes", HOMES)
     found = [
-        pytest.param(learner, home, id=f"{learner}-{home}", marks=[*marks_of(home), *marks_of(learner)])
+        pytest.param(learner, home, id=f"{learner}-{home}", marks=marks_of(home))
         for learner in learners
         for home in homes
         if (home in EXISTS[learner]) == exists
@@ -70,7 +66,7 @@ def _many_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def matrix(learner: str, dtype: Any = np.float32) -> sparse.csr_array:
     """Some rows and a column are empty."""
-    return low_rank_matrix(WORDS.get(learner, 40), C, dtype=dtype)
+    return low_rank_matrix(WORDS[learner], C, dtype=dtype)
 
 
 def pair_weights(X: sparse.csr_array) -> Any:
@@ -84,7 +80,6 @@ class Case:
     def __init__(self, learner: str, home: str, request: Any, X: Any = None) -> None:
         self.learner, self.home, self.request = learner, HOMES[home], request
         self.X = matrix(learner) if X is None else X
-        self.scale = float(abs(self.X).max()) / 5
         table = pair_weights(self.X)
         self.weights = table.ravel() if self.home.dense else table[self.X.tocoo().coords]
 
@@ -103,13 +98,8 @@ class Case:
         if self.learner == "weighted":
             begun = None if start is None else (start, None)
             return Weighted(rows, self.loss, penalty, M, WeightedSettings(epochs=epochs, tol=0.0), begun)
-        eta = ETA.get(self.learner)
-        more |= {"blocks": 4, "zeros": UNSTORED, "eta": eta and eta / self.scale}
-        settings = EntrySettings(epochs=epochs, tol=0.0, **more)
-        if self.learner == "entries":
-            return entry_learner(rows, penalty, M, settings, self.weights)
-        device = "cpu" if self.learner == "entries-tensors" else "cuda"
-        return DeviceEntries(device, rows, self.weights, (penalty, M), settings)
+        settings = EntrySettings(epochs=epochs, tol=0.0, blocks=4, zeros=UNSTORED, **more)
+        return Entries(rows, penalty, M, settings, self.weights)
 
     def learn(self, *, resume: State | None = None, on_step: Any = None, **more: Any) -> Learned:
         return learn(self.make(**more), resume=resume, on_step=on_step)
@@ -160,7 +150,7 @@ def test_the_objective_never_rises_and_is_the_objective(learner: str, home: str,
     learned = case.learn()
     objectives = [step.objective for step in learned.history]
     rounding = 1e-5 if dtype == np.float32 else 1e-10
-    most = GUARD if learner.startswith("entries") else 1 + rounding
+    most = GUARD if learner == "entries" else 1 + rounding
     assert all(after <= most * before for before, after in pairwise(objectives))
     assert objectives[-1] < objectives[0]
     assert objectives[-1] == pytest.approx(case.objective(learned, ForestL2(FOREST, 0.1)), rel=10 * rounding)
@@ -197,7 +187,7 @@ def test_a_cluster_resumes_what_one_machine_began(learner: str, home: str, reque
 
 @cases(exists=False)
 def test_what_does_not_exist_is_refused_with_advice(learner: str, home: str, request: Any) -> None:
-    with pytest.raises(InputError, match=r"Use the device cpu, or a sparse|Give a SciPy sparse matrix, or use the"):
+    with pytest.raises(InputError, match=r"Use the device cpu, or a sparse|Give a SciPy sparse matrix and the"):
         Case(learner, home, request).make()
 
 
@@ -215,7 +205,7 @@ def test_extreme_values_give_numbers_or_an_error(
         check_finite(case.learn(lam=min(0.1 * scale, 1e30), epochs=2))
     except InputError as error:
         assert any(advice in str(error) for advice in ("Scale", "scale", "Mend", "nothing to learn from"))  # noqa: PT017
-        assert dtype == np.float32 or learner.startswith("entries")
+        assert dtype == np.float32 or learner == "entries"
 
 
 @cases(learners=["online", "weighted"])
@@ -230,14 +220,14 @@ def test_atoms_that_no_word_uses_are_revived(learner: str, home: str, request: A
 
 @cases()
 def test_a_huge_lam_gives_codes_of_zeros_and_a_notice(learner: str, home: str, request: Any) -> None:
-    every_pair = {"sampling": "uniform"} if learner.startswith("entries") else {}  # else words may never be drawn
+    every_pair = {"sampling": "uniform"} if learner == "entries" else {}  # else words may never be drawn
     learned = Case(learner, home, request).learn(lam=1e6, **every_pair)
     assert not on_host(learned.A).any()
     assert any("all codes are zero: lam = 1e+06" in notice for notice in learned.notices)
     check_finite(learned)
 
 
-@cases(homes=["array"], learners=["weighted", "entries", "entries-tensors"])
+@cases(homes=["array"], learners=["weighted", "entries"])
 def test_a_dense_matrix_is_a_sparse_one_that_stores_all_pairs(learner: str, home: str, request: Any) -> None:
     case = Case(learner, home, request)
     full = sparse.csr_array(np.ones(case.X.shape, case.X.dtype))

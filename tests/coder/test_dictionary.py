@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.coder import plain
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.kernels import plain
 from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import NoPenalty
 from wordforest.runtime.machine import Threads

@@ -39,9 +39,8 @@ def test_the_objective_falls(sampling: Any, zeros: float) -> None:
     assert all(after.objective < 1.05 * before.objective for before, after in pairwise(history))
 
 
-@pytest.mark.parametrize("share", ["visit", "pass"])
-def test_the_logged_gain_is_the_fall_of_the_objective(share: Any) -> None:
-    history = learn(matrix(), share=share, epochs=3, tol=0.0).history
+def test_the_logged_gain_is_the_fall_of_the_objective() -> None:
+    history = learn(matrix(), epochs=3, tol=0.0).history
     assert [step.gain for step in history[1:]] == [a.objective - b.objective for a, b in pairwise(history)]
 
 
@@ -109,7 +108,7 @@ def test_no_step_size_leaves_anything_that_is_not_finite(sampling: Any, zeros: f
     X = matrix(60, 40)
     halved = []
     for eta in 10.0 ** np.arange(-4, 7):
-        learned = learn(X, eta=eta, epochs=2, tol=0.0, sampling=sampling, zeros=zeros, share="pass", blocks=4)
+        learned = learn(X, eta=eta, epochs=2, tol=0.0, sampling=sampling, zeros=zeros, blocks=4)
         assert np.isfinite(learned.A).all()
         assert np.isfinite(learned.D).all()
         assert all(np.isfinite(step.objective) for step in learned.history)
@@ -191,7 +190,6 @@ def test_the_callers_matrix_is_left_alone() -> None:
         ({"zeros": float("inf")}, "zeros"),
         ({"seed": -1}, "seed"),
         ({"sampling": "all"}, "sampling"),
-        ({"share": "none"}, "share"),
     ],
 )
 def test_bad_settings(settings: dict[str, Any], match: str) -> None:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.coder.plain import entry_objective
 from tests.coder.shared import low_rank_matrix as matrix
 from wordforest.coder.entries_objective import EntryObjective
 from wordforest.coder.forest import Forest
-from wordforest.coder.objectives import entry_objective, objective
+from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import ForestL2, NoPenalty
 from wordforest.coder.rows.pairs import stored_pairs
 from wordforest.runtime.machine import Threads

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.coder.plain import entry_objective
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import row_squares
-from wordforest.coder.objectives import entry_objective, objective
+from wordforest.coder.objectives import objective
 from wordforest.coder.penalties import L1, ForestL2
 
 

@@ -245,6 +245,7 @@ class TestLearners:
         ("settings", "message"),
         [
             ({"tau": 1.0}, "tau = 1.0 is for the learner entries"),
+            ({"learner": "entries", "device": "cuda"}, "device = cuda is for the learner online alone"),
             ({"learner": "entries", "lam": "auto"}, "needs a number for lam"),
             ({"learner": "entries", "eta": -1.0}, "eta = -1.0"),
             ({"learner": "batch"}, "must be one of online, entries"),

@@ -9,7 +9,6 @@ from .entries import learn_from_entries as learn_from_entries
 from .estimator import ForestCoder as ForestCoder
 from .forest import Forest as Forest
 from .lam import lam_for_density as lam_for_density
-from .lam import lam_path as lam_path
 from .losses import weighing as weighing
 from .objectives import objective as objective
 from .online import OnlineSettings as OnlineSettings

@@ -35,8 +35,8 @@ class CodeStats:
 def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Executor | None = None) -> Array:
     """Lower ``|X - A D'|^2`` over dictionaries with columns in the unit ball, shape (C, M), for fixed codes.
 
-    One atom after the other moves to its minimiser (Mairal et al. 2010, Algorithm 2; the definition is
-    ``kernels/plain.py``). An atom that no word uses stays as it is. ``DD`` is ``D'D`` (M, M), known to callers anyway.
+    One atom after the other moves to its minimiser (Mairal et al. 2010, Algorithm 2). An atom that no word uses stays
+    as it is. ``DD`` is ``D'D`` (M, M), known to callers anyway.
 
     Atoms move in blocks of B, all by matrix products. What the atoms of a block become is a combination of their old
     values and of ``R = XA - D AA``; the coefficients need only the inner products of these 2 B columns. Contexts are

@@ -7,8 +7,8 @@ and up to the factor ``1 / mean(w + W)``, a pass goes down
     sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2
         +  lam sum_v s_v Omega(a_v)  +  tau sum_c s_c |d_c|^2
 
-where s is 1 if ``share="pass"``, and the sum of ``w + W`` over the entries of the row if ``share="visit"``: as printed
-in the paper every visit pays all of lam and tau, so words seen often pay more.
+where s is the sum of ``w + W`` over the entries of the row: as printed in the paper every visit pays all of lam and
+tau, so words seen often pay more.
 
 Unstored pairs never cost a visit. Their sum is that of all pairs less that of the stored ones. The latter goes into the
 residual, ``w (x - d.a)^2 - W (d.a)^2``; the former has gradients ``2 W DD a_v`` and ``2 W AA d_c`` with ``DD = D'D``
@@ -31,7 +31,7 @@ from wordforest.coder.kernels.entries import LANES, Rule, Visited, visit
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, learn
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows, as_rows
-from wordforest.coder.rows.pairs import Allocate, Pairs, stored_pairs, typical_and_largest
+from wordforest.coder.rows.pairs import Allocate, stored_pairs, typical_and_largest
 from wordforest.coder.strata import cut
 from wordforest.errors import InputError
 from wordforest.options import default
@@ -39,7 +39,6 @@ from wordforest.runtime.machine import Executor, check_room, one_blas_thread
 
 Array = NDArray[Any]
 Sampling = Literal["proportional", "uniform"]
-Share = Literal["visit", "pass"]
 
 _ROWS = 4096  # that a thread takes at a time
 _TRIAL = 1 << 20  # visits that tell how good a step size is
@@ -49,8 +48,8 @@ _FIRST_ETA = 0.02  # over the typical |x|: the first step size tried
 _RISE = 1.25  # times the objective before; more is divergence
 _HALVINGS = 60  # of the step size before learning gives up; a pass that diverges is soon left
 _WILD = 100  # times the largest value: residuals beyond are divergence
-BOUND = 1e10  # of D and A; sums of cubes of what is larger are beyond float32
-CAUTION = 2.0  # a round moves a row by at most 1 / this of what its curvature from unstored pairs allows
+_BOUND = 1e10  # of D and A; sums of cubes of what is larger are beyond float32
+_CAUTION = 2.0  # a round moves a row by at most 1 / this of what its curvature from unstored pairs allows
 _START = 0.01  # first products d.a, as a share of the values of X
 
 
@@ -62,7 +61,6 @@ class EntrySettings:
     eta: float | None = default("eta", "entries")
     tau: float = default("tau")
     sampling: Sampling = default("sampling")
-    share: Share = "visit"  # who pays lam and tau: every visit in full, or all visits of a pass together
     zeros: float = default("zeros", "entries")
     blocks: int = 32  # rounds of a pass; with unstored pairs, more help. Never the number of workers: bits would differ
     tol: float = default("tol", "entries")  # stop when a pass lowers the objective by at most this share
@@ -78,11 +76,8 @@ class EntrySettings:
                 raise InputError(f"{name} = {value}, but it must be a finite number >= 0.")
         if self.eta is not None and not (np.isfinite(self.eta) and self.eta > 0):
             raise InputError(f"eta = {self.eta}, but a step size must be a finite number > 0. None searches one.")
-        for name, kind in (("sampling", Sampling), ("share", Share)):
-            if getattr(self, name) not in get_args(kind):
-                raise InputError(
-                    f"{name} = {getattr(self, name)!r}, but it must be one of {', '.join(get_args(kind))}."
-                )
+        if self.sampling not in get_args(Sampling):
+            raise InputError(f"sampling = {self.sampling!r}, but it must be one of {', '.join(get_args(Sampling))}.")
 
 
 def learn_from_entries(
@@ -96,141 +91,87 @@ def learn_from_entries(
     executor: Executor | None = None,
     on_step: OnStep | None = None,
     allocate: Allocate = np.empty,
-    device: str = "cpu",
 ) -> Learned:
     """Learn a dictionary and codes from the stored entries of X (V, C), a matrix or Rows, in its type.
 
     ``weights`` (nnz,) says how much each stored pair counts, in the order of ``X.data``; |x| if it is left out.
     ``on_step`` and ``resume`` are those of ``learn``. For matrices larger than memory the arrays of X may be mapped
     from files, and ``allocate(length, dtype)`` may make an array in a file for the cut entries, 24 bytes each in
-    float32; the bits stay the same. ``device`` is where visits are made; D and A are tensors there if it is not
-    ``cpu``.
+    float32; the bits stay the same.
     """
-    rows = as_rows(X, executor)
-    learner = entry_learner(rows, penalty, n_components, settings, weights, allocate, device)
+    learner = Entries(as_rows(X, executor), penalty, n_components, settings, weights, allocate)
     return learn(learner, resume=resume, on_step=on_step)
-
-
-def entry_learner(
-    rows: Rows,
-    penalty: Penalty,
-    n_components: int,
-    settings: EntrySettings | None = None,
-    weights: Array | None = None,
-    allocate: Allocate = np.empty,
-    device: str = "cpu",
-) -> Entries:
-    """Return the learner over entries on a device."""
-    (V, C), M = rows.shape, n_components
-    check_room(f"codes of {M:,} numbers for {V:,} words and {C:,} contexts", 2.0 * rows.dtype.itemsize * M * (V + C))
-    with one_blas_thread():
-        if device == "cpu":
-            return Entries(rows, weights, (penalty, M), settings, allocate)
-        from wordforest.coder.entries_device import DeviceEntries
-
-        return DeviceEntries(device, rows, weights, (penalty, M), settings)
-
-
-@dataclass(eq=False)
-class Work:
-    """D (C, M) and A (V, M), in any order of rows and columns, and the step size."""
-
-    D: Any
-    A: Any
-    eta: float
 
 
 class Entries(Learner):
     """Visits the stored pairs, strata by strata; a pass that diverges is taken back with half the step size."""
 
-    D: Any
-    A: Any
+    D: Array
+    A: Array
     eta: float
     anneals = True  # and no atom is dead: codes begin at random
 
     def __init__(
         self,
         rows: Rows,
-        weights: Array | None,
-        penalty: tuple[Penalty, int],
-        settings: EntrySettings | None,
-        allocate: Allocate,
+        penalty: Penalty,
+        n_components: int,
+        settings: EntrySettings | None = None,
+        weights: Array | None = None,
+        allocate: Allocate = np.empty,
     ) -> None:
         super().__init__()
-        self.rows, self.executor = rows, rows.executor
+        (V, C), M, kind = rows.shape, n_components, rows.dtype
+        check_room(f"codes of {M:,} numbers for {V:,} words and {C:,} contexts", 2.0 * kind.itemsize * M * (V + C))
+        self.rows, self.executor, self.kind = rows, rows.executor, kind
         self.settings = settings = settings or EntrySettings()
         self.epochs, self.tol = settings.epochs, settings.tol
-        self.penalty, self.n_components = penalty
-        self.kind = rows.dtype
+        self.penalty, self.n_components = penalty, n_components
         pairs = stored_pairs(rows.pairs(), weights)
-        self.tree = tree_of(*penalty, self.kind)
+        self.tree = tree_of(penalty, n_components, kind)
         self.size, largest = typical_and_largest(pairs)
-        self.strata = cut(
-            pairs,
-            settings.zeros,
-            blocks=self._blocks(len(pairs)),
-            proportional=settings.sampling == "proportional",
-            seed=settings.seed,
-            executor=self.executor,
-            allocate=allocate,
-        )
-        masses = self._per_word(self.strata.word_mass), self._per_context(self.strata.context_mass)
-        charged = masses if settings.share == "visit" else (1.0, 1.0)
-        self._goal = self._objective(pairs, charged)
+        with one_blas_thread():
+            self.strata = strata = cut(
+                pairs,
+                settings.zeros,
+                blocks=settings.blocks,
+                proportional=settings.sampling == "proportional",
+                seed=settings.seed,
+                executor=self.executor,
+                allocate=allocate,
+            )
+        self.masses = strata.word_mass[np.argsort(strata.words)], strata.context_mass[np.argsort(strata.contexts)]
+        self._goal = EntryObjective(pairs, penalty, settings.tau, settings.zeros, self.masses, settings.seed)
         self.rule = Rule(settings.sampling == "uniform", _WILD * largest)
 
-    def _blocks(self, n_pairs: int) -> int:  # noqa: ARG002 a device looks at the pairs
-        """Return P, into how many blocks words and contexts are cut."""
-        return self.settings.blocks
-
-    def _objective(self, pairs: Pairs, charged: tuple[Any, Any]) -> EntryObjective:
-        settings = self.settings
-        return EntryObjective(pairs, self.penalty, settings.tau, settings.zeros, charged, settings.seed)
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds of a pass, each with its own step size and pull of the unstored pairs."""
-        return self.strata.P
-
-    def _per_word(self, values: Array) -> Array:
-        """Return numbers of the words as ordered in the blocks, in the order of X."""
-        return np.asarray(values[np.argsort(self.strata.words)])
-
-    def _per_context(self, values: Array) -> Array:
-        return np.asarray(values[np.argsort(self.strata.contexts)])
-
     def begin(self) -> None:
-        """Start from random D and A, and find a step size if none is given."""
-        self._begin_at_random()
-        self.eta = self.settings.eta or self._search()
-
-    def _begin_at_random(self) -> None:
-        """Draw D and A; rows without entries are zero."""
-        M, strata = self.n_components, self.strata
+        """Start from random D and A, rows without entries zero, and find a step size if none is given."""
+        M, (of_words, of_contexts) = self.n_components, self.masses
         rng = np.random.default_rng((self.settings.seed, 1))
         scale = np.float32(np.sqrt(_START * self.size / np.sqrt(M)))
-        D = scale * rng.standard_normal((len(strata.contexts), M), dtype=np.float32)
-        A = scale * rng.standard_normal((len(strata.words), M), dtype=np.float32)
-        D[self._per_context(strata.context_mass) == 0] = 0
-        A[self._per_word(strata.word_mass) == 0] = 0
+        D = scale * rng.standard_normal((len(of_contexts), M), dtype=np.float32)
+        A = scale * rng.standard_normal((len(of_words), M), dtype=np.float32)
+        D[of_contexts == 0] = 0
+        A[of_words == 0] = 0
         self.load({"D": D, "A": abs(A) if is_nonnegative(self.penalty) else A, "eta": np.zeros(1)})
+        self.eta = self.settings.eta or self._search()
 
-    def load(self, arrays: dict[str, Any]) -> None:
+    def load(self, arrays: dict[str, Array]) -> None:
         """Start from what an earlier learner saved."""
         self.D, self.A = (np.array(arrays[name], dtype=self.kind) for name in ("D", "A"))
         self.eta = float(arrays["eta"][0])
 
-    def saved(self) -> dict[str, Any]:
+    def saved(self) -> dict[str, Array]:
         """Return what ``load`` needs."""
         return {"D": self.D, "A": self.A, "eta": np.array([self.eta])}
 
     def step(self, epoch: int, batch: Any, before: float) -> Moved:  # noqa: ARG002 there is one batch
         """Make a pass; go back and halve the step size as long as it diverges."""
         for _ in range(_HALVINGS):
-            work, sane = self._rounds(epoch, self.eta, self.n_rounds)
-            objective = self._goal(work.D, work.A, self.executor) if sane else np.inf
-            if objective <= before * _RISE:
-                self.D, self.A = work.D, work.A
+            moved = self._rounds(epoch, self.eta, self.strata.P)
+            objective = self._goal(*moved, self.executor) if moved else np.inf
+            if moved and objective <= before * _RISE:
+                self.D, self.A = moved
                 return Moved(objective, before - objective, len(self.A))
             self.notices.append(f"pass {epoch} diverged with eta = {self.eta:g}: went back and halved it.")
             self.eta /= 2
@@ -247,59 +188,54 @@ class Entries(Learner):
         """Return the step size at the end."""
         return {"eta": self.eta}
 
-    def _rounds(self, epoch: int, eta: float, n_rounds: int, n_blocks: int | None = None) -> tuple[Work, bool]:
-        """Return where rounds of a pass lead to, and whether all stayed within bounds; D and A stay as they are."""
-        words, contexts, M = self.strata.words, self.strata.contexts, self.A.shape[1]
-        columns, width = self.tree.columns, -(-self.A.shape[1] // LANES) * LANES
-        work = Work(_arranged(self.D, contexts, columns, width), _arranged(self.A, words, columns, width), eta)
-        sane = all(self._round(epoch, number, work, n_blocks) for number in range(n_rounds)) and _is_bounded(work)
+    def _rounds(self, epoch: int, eta: float, n_rounds: int, n_blocks: int | None = None) -> tuple[Array, Array] | None:
+        """Return D and A after rounds of a pass, None if they left all bounds; the learner's own stay as they are."""
+        words, contexts, M = self.strata.words, self.strata.contexts, self.n_components
+        columns, width = self.tree.columns, -(-M // LANES) * LANES
+        D, A = _arranged(self.D, contexts, columns, width), _arranged(self.A, words, columns, width)
+        sane = all(self._round(epoch, number, D, A, eta, n_blocks) for number in range(n_rounds))
+        if not (sane and _are_bounded(D, A)):
+            return None
         back = np.argsort(columns)
-        D, A = _arranged(work.D, np.argsort(contexts), back, M), _arranged(work.A, np.argsort(words), back, M)
-        return Work(D, A, eta), sane
+        return _arranged(D, np.argsort(contexts), back, M), _arranged(A, np.argsort(words), back, M)
 
-    def _round(self, epoch: int, number: int, work: Work, n_blocks: int | None) -> bool:
-        """Visit the blocks of a round; False if anything got out of bounds."""
-        if self.settings.zeros > 0 and not _is_bounded(work):  # DD and AA would not be finite
-            return False
-        seed = (self.settings.seed, 2, epoch)
-        words, contexts = self._sides(work, self._decay(epoch, number))
+    def _round(self, epoch: int, number: int, D: Array, A: Array, eta: float, n_blocks: int | None) -> bool:
+        """Visit the blocks of a round, in place; False if anything got out of bounds."""
+        strata, settings, seed = self.strata, self.settings, (self.settings.seed, 2, epoch)
+        DD = AA = None
+        if settings.zeros > 0:
+            if not _are_bounded(D, A):  # DD and AA would not be finite
+                return False
+            DD, AA = gram(D, self.executor), gram(A, self.executor)
+        passes = max(epoch - 1, 0) + number / strata.P  # done so far
+        steps = eta, 1 - passes / settings.epochs
+        words = self._side(A, self.penalty.lam, (strata.word_mass, strata.word_share), steps, DD)
+        contexts = self._side(D, settings.tau, (strata.context_mass, strata.context_share), steps, AA)
 
         def visit_block(block: tuple[int, int]) -> bool:
-            return visit(*self.strata.visits(*block, seed), words, contexts, self.tree, self.rule)
+            return visit(*strata.visits(*block, seed), words, contexts, self.tree, self.rule)
 
-        return all(list(self.executor.map(visit_block, self.strata.rounds(seed)[number][:n_blocks])))
-
-    def _decay(self, epoch: int, number: int) -> float:
-        """Return by what the steps of a round are smaller than the first ones."""
-        passes = max(epoch - 1, 0) + number / self.n_rounds  # done so far
-        return 1 - passes / self.settings.epochs
-
-    def _sides(self, work: Work, decay: float) -> tuple[Visited, Visited]:
-        """Return what the visits of a round see of the words and of the contexts."""
-        strata, steps = self.strata, (work.eta, decay)
-        DD = AA = None
-        if self.settings.zeros > 0:
-            DD, AA = gram(work.D, self.executor), gram(work.A, self.executor)
-        return (
-            self._side(work.A, self.penalty.lam, (strata.word_mass, strata.word_share), steps, DD),
-            self._side(work.D, self.settings.tau, (strata.context_mass, strata.context_share), steps, AA),
-        )
+        return all(list(self.executor.map(visit_block, strata.rounds(seed)[number][:n_blocks])))
 
     def _side(
         self, rows: Array, charge: float, mass: tuple[Array, Array], steps: tuple[float, float], other: Array | None
     ) -> Visited:
-        """Return a side; ``mass`` is that of every row, and its largest share in one block; ``other`` is DD or AA."""
+        """Return what visits see of the words or the contexts.
+
+        ``mass`` is that of every row, and its largest share in one block; ``steps`` are eta and by what it has fallen;
+        ``other`` is DD or AA.
+        """
         W, n, kind = self.settings.zeros, len(rows), rows.dtype
         eta, decay = steps
         total, largest = mass
-        per_visit = np.divide(1.0, total, out=np.zeros(n), where=total > 0)
         rates = np.empty((n, 2), dtype=kind)
-        rates[:, 1] = charge * per_visit if self.settings.share == "pass" else charge
+        rates[:, 1] = charge
         if other is None:
             rates[:, 0] = decay * eta
             return Visited(rows, rates, np.empty((0, rows.shape[1]), dtype=kind))
         curvature = 2 * W / self.strata.mean * largest * float(np.linalg.eigvalsh(other)[-1])  # of a round, (n,)
-        rates[:, 0] = decay * eta / (1 + CAUTION * eta * curvature)  # decay outside, or the cut would eat it
+        rates[:, 0] = decay * eta / (1 + _CAUTION * eta * curvature)  # decay outside, or the cut would eat it
+        per_visit = np.divide(1.0, total, out=np.zeros(n), where=total > 0)
         pull, gradient = np.empty_like(rows), other.astype(kind)
 
         def multiply(part: slice) -> None:
@@ -313,8 +249,8 @@ class Entries(Learner):
         n_rounds, n_blocks = self._trial_size()
 
         def trial(eta: float) -> float:
-            work, sane = self._rounds(0, eta, n_rounds, n_blocks)
-            return self._goal.estimate(work.D, work.A, self.executor) if sane else np.inf
+            moved = self._rounds(0, eta, n_rounds, n_blocks)
+            return self._goal.estimate(*moved, self.executor) if moved else np.inf
 
         eta = _FIRST_ETA / self.size
         score = trial(eta)
@@ -331,7 +267,7 @@ class Entries(Learner):
 
     def _trial_size(self) -> tuple[int, int]:
         """Return rounds, and blocks of each, with about ``_TRIAL`` visits: at most a pass, at least a block."""
-        P = self.n_rounds
+        P = self.strata.P
         visits = int(self.strata.starts[-1]) / P  # in a round
         if self.settings.zeros > 0:  # the pull of unstored pairs answers from round to round
             return int(np.clip(np.ceil(_TRIAL / visits), min(_TRIAL_ROUNDS, P), P)), P
@@ -345,6 +281,6 @@ def _arranged(rows: Array, order: Array, columns: Array, width: int) -> Array:
     return out
 
 
-def _is_bounded(work: Work) -> bool:
+def _are_bounded(D: Array, A: Array) -> bool:
     """Return whether D and A are numbers that float32 can work with."""
-    return all(max(rows.max(), -rows.min()) < BOUND for rows in (work.D, work.A))  # false for NaN, too
+    return all(max(rows.max(), -rows.min()) < _BOUND for rows in (D, A))  # false for NaN, too

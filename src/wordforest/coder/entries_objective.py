@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import wide_gram
+from wordforest.coder.kernels import gram
 from wordforest.coder.kernels.entries import LANES, Tree, weighted_squares
-from wordforest.coder.kernels.visits import Shape
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.rows.pairs import Pairs, SomePairs
 from wordforest.errors import InputError
@@ -27,8 +26,8 @@ class EntryObjective:
         sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2
             +  lam sum_v s_v Omega(a_v)  +  tau sum_c s_c |d_c|^2
 
-    ``charged`` is s, one number or one for each word and context. With w = 1, W = 0 and s = 1 this is
-    ``entry_objective``, and with w = W = 1, s = 1, tau = 0 it is ``objective``.
+    ``charged`` is s, one number or one for each word and context. With w = 1, W = 0 and s = 1 this is the
+    paper's second objective, and with w = W = 1, s = 1, tau = 0 it is ``objective``.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class EntryObjective:
         """Return ``W |A D'|^2`` over all pairs, of which the stored ones take their share back."""
         if self.zeros == 0:
             return 0.0
-        return self.zeros * float((wide_gram(A, executor) * wide_gram(D, executor)).sum())
+        return self.zeros * float((gram(A, executor) * gram(D, executor)).sum())
 
     def _charges(self, D: Array, A: Array) -> float:
         """Return the penalty and the ridge."""
@@ -69,27 +68,21 @@ _LOWEST = -3e38  # times any threshold, below all codes
 
 
 def tree_of(penalty: Penalty, n_components: int, kind: Any) -> Tree:
-    """Return a penalty as the visits see it, in floats of a kind."""
-    shape = shape_of(penalty, n_components)
-    return _in_order(shape.forest, shape.weights.astype(kind), shape.nonnegative)
-
-
-def shape_of(penalty: Penalty, n_components: int) -> Shape:
-    """Return the forest of a penalty, that of an l1 one with single nodes, and the weights of the nodes."""
+    """Return a penalty as the visits see it, in floats of a kind; that of an l1 one is a forest of single nodes."""
+    weights = np.ones(n_components)
     if isinstance(penalty, ForestL2):
         forest = penalty.forest
         if len(forest) != n_components:
             raise InputError(f"n_components = {n_components}, but the forest of the penalty has {len(forest)} nodes.")
-        weights = np.ones(n_components) if penalty.weights is None else np.asarray(penalty.weights)
+        weights = weights if penalty.weights is None else np.asarray(penalty.weights)
     elif isinstance(penalty, L1 | NonNegativeL1 | NoPenalty):
         forest = Forest.flat(n_components)
-        weights = np.ones(n_components)
     else:
         raise InputError(
             f"the penalty is {type(penalty).__name__}, but learning from entries knows ForestL2, L1, NonNegativeL1 and "
             "NoPenalty. Use one of them, or learn_online."
         )
-    return Shape(forest, weights, is_nonnegative(penalty))
+    return _in_order(forest, weights.astype(kind), is_nonnegative(penalty))
 
 
 def is_nonnegative(penalty: Penalty) -> bool:

@@ -46,7 +46,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     pairs of a dense X are stored): a sparse matrix with the pattern of X, an array in the order of ``X.data``, or a
     function that takes X and returns either; ``zeros`` is the weight of all pairs that are not stored. After a nested
     or grown start the trees that explain most rows come first. ``learner="entries"`` is the paper's Algorithm 1, whose
-    weights are |x| and whose ``zeros`` is 0 unless they are given. ``device="cuda"`` computes on a GPU.
+    weights are |x| and whose ``zeros`` is 0 unless they are given. ``device="cuda"`` computes on a GPU, for the
+    learner online.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``lam_``; ``history_``, a list of
     steps; ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for
@@ -152,7 +153,6 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             word_weights=sample_weight,
             seed=self._seed(),
             settings={name: value for name, value in given.items() if value is not None},
-            device=self.device,
         )
 
     def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
@@ -244,9 +244,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float32, np.float64], reset=reset)
 
     def _rows(self, X: Any) -> Rows:
-        """Return X where learning takes place; the learner entries cuts its pairs here, whatever the device."""
-        device = "cpu" if self.learner == "entries" else self.device
-        return place_rows(X, device, len(self._forest()), self._executor())
+        """Return X where learning takes place."""
+        return place_rows(X, self.device, len(self._forest()), self._executor())
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

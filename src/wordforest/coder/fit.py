@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.entries import EntrySettings, entry_learner
+from wordforest.coder.entries import Entries, EntrySettings
 from wordforest.coder.forest import Forest, in_order
 from wordforest.coder.lam import lam_for_training
 from wordforest.coder.learn import Learned, Learner, OnStep, State, Step, learn
@@ -34,7 +34,7 @@ class Plan:
     """What to learn. ``make_penalty`` takes the forest that the start found; ``settings`` are those of the learner.
 
     ``loss`` says how much pairs count, ``word_weights`` (V,) how much words do; ``density`` is what ``lam="auto"``
-    aims at. ``device`` and ``allocate`` are for the learner entries, whose entries need not lie where X is.
+    aims at. ``allocate`` is for the learner entries, whose entries may lie in files.
     """
 
     forest: Forest
@@ -48,7 +48,6 @@ class Plan:
     word_weights: Array | None = None
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)  # epochs, tol, and what else the learner takes
-    device: str = "cpu"
     allocate: Any = np.empty
 
 
@@ -108,10 +107,8 @@ def _counted(rows: Rows, weights: Array | None) -> Rows:
 def _learner(rows: Rows, plan: Plan, penalty: Penalty, begun: Begun) -> Learner:
     M, settings = len(begun.forest), {"seed": plan.seed, **plan.settings}
     if plan.learner == "entries":
-        weights, zeros = plan.loss.weights, plan.loss.zeros
-        return entry_learner(
-            rows, penalty, M, EntrySettings(**settings, zeros=zeros), weights, plan.allocate, plan.device
-        )
+        own = EntrySettings(**settings, zeros=plan.loss.zeros)
+        return Entries(rows, penalty, M, own, plan.loss.weights, plan.allocate)
     settings |= {"nonnegative": plan.nonnegative, "revive": not plan.start.shapes}
     if plan.loss.is_plain:
         return Online(rows, penalty, M, OnlineSettings(**settings), begun.D, plan.word_weights)

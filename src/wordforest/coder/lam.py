@@ -1,9 +1,8 @@
-"""Codes for many weights of the penalty, and a weight for a wanted density: ``lam="auto"``."""
+"""The weight of the penalty for a wanted density of the codes: ``lam="auto"``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from math import log, sqrt
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.certificate import lam_max, zero_is_best
-from wordforest.coder.coding import Gram, Solver, admm
+from wordforest.coder.coding import Gram, admm
 from wordforest.coder.kernels import namespace
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import Penalty, with_lam
@@ -29,72 +28,33 @@ _SMALLEST = 1e-8  # share of the largest weight below which no density is looked
 _HALVINGS = 30
 
 
-@dataclass(frozen=True, eq=False)
-class PathPoint:
-    """Codes A (b, M) for one weight of the penalty, and the iterations they took."""
+def lam_for_density(XD: Array, gram: Gram, penalty: Penalty, density: float) -> float:
+    """Return the lam whose codes of the words XD (b, M) have about this share of non-zeros.
 
-    lam: float
-    A: Array
-    n_iter: int
-
-    @property
-    def density(self) -> float:
-        """Share of the codes that are not zero."""
-        return kernels.density(self.A)
-
-
-def lam_path(
-    XD: Array,
-    gram: Gram,
-    penalty: Penalty,
-    *,
-    n: int = 20,
-    smallest: float = 1e-3,
-    solver: Solver = admm,
-    tol: float = _TOL,
-    max_iter: int = _MAX_ITER,
-) -> list[PathPoint]:
-    """Return codes of the words XD (b, M) for n weights in equal ratios, from ``lam_max`` down to a share of it.
-
-    The penalty's own lam does not matter.
-    """
-    if n < 1 or not 0 < smallest < 1:
-        raise InputError(f"n = {n} and smallest = {smallest}, but a path needs n >= 1 and 0 < smallest < 1.")
-    largest = _finite_lam_max(XD, penalty)
-    points: list[PathPoint] = []
-    A = namespace(XD).zeros_like(XD)
-    for lam in np.geomspace(largest, smallest * largest, n):
-        point = _solve(XD, gram, with_lam(penalty, float(lam)), A, solver, tol, max_iter)
-        points.append(point)
-        A = point.A
-    return points
-
-
-def lam_for_density(
-    XD: Array,
-    gram: Gram,
-    penalty: Penalty,
-    density: float,
-    *,
-    solver: Solver = admm,
-    tol: float = _TOL,
-    max_iter: int = _MAX_ITER,
-) -> float:
-    """Return the lam whose codes have about this share of non-zeros: within 0.01, or the closest that was met.
-
-    The penalty's own lam does not matter. Ten-fold steps down from ``lam_max``, then halvings of log lam.
+    That is within 0.01, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps down from
+    ``lam_max``, then halvings of log lam.
     """
     if not 0 <= density <= 1:
         raise InputError(f"density = {density}, but a share of non-zeros lies between 0 and 1.")
+    largest = lam_max(XD, penalty)
+    if not 0 < largest < np.inf:
+        raise InputError(
+            f"the smallest lam that makes all codes zero is {largest}, but a positive finite one is needed. "
+            "Give words that the dictionary can explain, and a penalty other than NoPenalty."
+        )
     A = namespace(XD).zeros_like(XD)
 
     def density_at(lam: float) -> float:
+        """Code the words, but those whose best code is zero: no relative change can be small there."""
         nonlocal A
-        point = _solve(XD, gram, with_lam(penalty, lam), A, solver, tol, max_iter)
-        A = point.A
-        return point.density
+        own, start = with_lam(penalty, lam), A
+        A = namespace(XD).zeros_like(XD)
+        live = ~zero_is_best(XD, own)
+        if bool(live.any()):
+            A[live] = admm(XD[live], gram, own, start=start[live], tol=_TOL, max_iter=_MAX_ITER).A
+        return kernels.density(A)
 
-    return search_lam(density_at, density, _finite_lam_max(XD, penalty))
+    return search_lam(density_at, density, largest)
 
 
 def search_lam(density_at: Callable[[float], float], density: float, largest: float) -> float:
@@ -111,29 +71,6 @@ def search_lam(density_at: Callable[[float], float], density: float, largest: fl
         if abs(found - density) < abs(reached - density):
             best, reached = lam, found
     return best
-
-
-def _solve(
-    XD: Array, gram: Gram, penalty: Penalty, start: Array, solver: Solver, tol: float, max_iter: int
-) -> PathPoint:
-    """Code the words, but those whose best code is zero: no relative change can be small there."""
-    A = namespace(XD).zeros_like(XD)
-    live = ~zero_is_best(XD, penalty)
-    if not bool(live.any()):
-        return PathPoint(penalty.lam, A, 0)
-    codes = solver(XD[live], gram, penalty, start=start[live], tol=tol, max_iter=max_iter)
-    A[live] = codes.A
-    return PathPoint(penalty.lam, A, codes.n_iter)
-
-
-def _finite_lam_max(XD: Array, penalty: Penalty) -> float:
-    largest = lam_max(XD, penalty)
-    if not 0 < largest < np.inf:
-        raise InputError(
-            f"the smallest lam that makes all codes zero is {largest}, but a path needs a positive finite one. "
-            "Give words that the dictionary can explain, and a penalty other than NoPenalty."
-        )
-    return largest
 
 
 _ROWS = 16384  # a sample of the words

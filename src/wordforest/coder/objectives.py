@@ -1,4 +1,4 @@
-"""The paper's two objectives as plain functions, in float64. Logs, tests and benchmarks use these."""
+"""The paper's first objective as a plain function, in float64. Logs, tests and benchmarks use it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,4 @@ def objective(X: Any, D: Array, A: Array, penalty: Penalty) -> float:
         x, a = X[start : start + _ROWS].astype(np.float64), A[start : start + _ROWS].astype(np.float64)
         total += float(row_squares(x).sum()) - 2 * float(np.vdot(x @ D, a)) + float(np.vdot(a @ DD, a))
         total += float(penalty.per_word(a).sum())
-    return total
-
-
-def entry_objective(X: Any, D: Array, A: Array, penalty: Penalty, tau: float) -> float:
-    """``sum over stored (v, c) of (x_vc - d_c . a_v)^2 + lam * sum_v Omega(a_v) + tau * |D|^2`` for a CSR matrix X."""
-    D, A = D.astype(np.float64), A.astype(np.float64)
-    total = tau * float(np.vdot(D, D)) + float(penalty.per_word(A).sum())
-    for v in range(X.shape[0]):
-        stored = slice(X.indptr[v], X.indptr[v + 1])
-        residual = X.data[stored] - D[X.indices[stored]] @ A[v]
-        total += float(residual @ residual)
     return total

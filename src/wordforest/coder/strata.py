@@ -61,14 +61,9 @@ class Strata:
 
     def rounds(self, seed: tuple[int, ...]) -> list[list[tuple[int, int]]]:
         """Return P rounds of P blocks each: a pass in random order that meets every block once."""
-        return [[divmod(block, self.P) for block in blocks] for blocks in self.order(seed).tolist()]
-
-    def order(self, seed: tuple[int, ...]) -> Index:
-        """Return the numbers of the blocks, ``i P + j``, of P rounds, (P, P)."""
         rng = np.random.default_rng(seed)
         columns, shifts = rng.permutation(self.P), rng.permutation(self.P)
-        i = np.arange(self.P)
-        return np.asarray(i * self.P + columns[(i + shifts[:, None]) % self.P])
+        return [[(i, int(columns[(i + shift) % self.P])) for i in range(self.P)] for shift in shifts.tolist()]
 
     def visits(self, i: int, j: int, seed: tuple[int, ...]) -> tuple[Array, Index]:
         """Return a copy of the entries of a block, and which of them a pass visits, in order.

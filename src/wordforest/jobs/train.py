@@ -88,14 +88,13 @@ def _check_cluster(settings: TrainSettings, out: str | Path | None) -> None:
 
 
 def _matrix(job: Job, settings: TrainSettings, n_components: int) -> Matrix:
-    by_entries = settings.learner == "entries"  # which cuts its pairs here, whatever the device
     return Matrix(
         AssociationSettings(settings.measure, settings.smoothing, settings.shift),
         Weighting(str(settings.weights), float(settings.zeros or 0)),
         n_components,
         settings.dtype,
-        "cpu" if by_entries else settings.device,
-        allocate=arrays_in(job.folder, job.memory // 2) if by_entries else np.empty,
+        settings.device,
+        allocate=arrays_in(job.folder, job.memory // 2) if settings.learner == "entries" else np.empty,
     )
 
 
@@ -115,7 +114,6 @@ def _plan(settings: TrainSettings, forest: Forest, loss: Loss, rows: Rows, count
         word_weights=(counts / counts.mean()) ** settings.word_power if settings.word_power else None,
         seed=settings.seed,
         settings={name: getattr(settings, name) for name in names},
-        device=settings.device,
         allocate=matrix.allocate,
     )
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.coder import plain
 from tests.strategies import forests_with_rows
 from wordforest.coder.entries_objective import tree_of
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import plain
 from wordforest.coder.kernels.entries import Rule, Visited, entry_type, prox_row, visit
 from wordforest.coder.penalties import ForestL2, Penalty
 

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.coder import plain
 from tests.coder.shared import ON_GPU
 from tests.strategies import forests_with_rows, weighted_forests_with_rows
 from wordforest.coder import kernels
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import arrays, plain
+from wordforest.coder.kernels import arrays
 
 TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.coder import plain
 from tests.coder.shared import WITHOUT_CLUSTER, Home
-from wordforest.coder.kernels import on_host, plain
+from wordforest.coder.kernels import on_host
 from wordforest.coder.rows import split_blocks
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads

@@ -1,7 +1,7 @@
 """The narrow waist: the few operations with several implementations. The array handed in picks one.
 
 NumPy arrays go to ``compiled`` (Numba), PyTorch tensors to ``arrays``, or on a GPU to the ``fused`` ones (Triton);
-``plain`` defines what all must return.
+``tests/coder/plain.py`` defines what all must return.
 No default, check, random number or log line sits below this line.
 """
 

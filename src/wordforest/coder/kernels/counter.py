@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-Array = Any  # a NumPy array or a PyTorch tensor
 Tensor = Any
 
 _GOLDEN, _MIX_1, _MIX_2 = (n - (1 << 64) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -18,12 +17,7 @@ def random_bits(key: int, n: int, like: Tensor, first: int = 0) -> Tensor:
     import torch
 
     signed = ((key & 0xFFFFFFFFFFFFFFFF) ^ (1 << 63)) - (1 << 63)
-    return stream_bits(torch.full((1,), signed, device=like.device), torch.arange(first, first + n, device=like.device))
-
-
-def stream_bits(keys: Tensor, counters: Tensor) -> Tensor:
-    """Return 64 random bits for counters of streams, int64."""
-    z = keys + counters * _GOLDEN
+    z = signed + torch.arange(first, first + n, device=like.device) * _GOLDEN
     z = (z ^ shifted(z, 30)) * _MIX_1
     z = (z ^ shifted(z, 27)) * _MIX_2
     return z ^ shifted(z, 31)
@@ -32,13 +26,3 @@ def stream_bits(keys: Tensor, counters: Tensor) -> Tensor:
 def shifted(z: Tensor, by: int) -> Tensor:
     """Return numbers shifted to the right as if they had no sign."""
     return (z >> by) & ((1 << (64 - by)) - 1)
-
-
-def below(bits: Tensor, n: Tensor) -> Tensor:
-    """Return numbers from 0 to n - 1, n below 2^31, by the upper half of random bits."""
-    return (shifted(bits, 32) * n) >> 32
-
-
-def uniform(bits: Tensor) -> Tensor:
-    """Return numbers in [0, 1), float32, by the lower half of random bits."""
-    return (bits & 0xFFFFFF).float() / (1 << 24)

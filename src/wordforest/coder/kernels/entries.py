@@ -31,11 +31,11 @@ def entry_type(kind: Any) -> np.dtype[Any]:
 
 
 class Visited(NamedTuple):
-    """All words, or all contexts, as the visits see them: NumPy arrays, or tensors for ``visits.py``."""
+    """All words, or all contexts, as the visits see them."""
 
-    vectors: Any  # (n, M), A or D
-    rates: Any  # (n, 2): step size of the row, and its lam or tau
-    pull: Any  # (n, M), half the gradient of the unstored pairs for a visit of mass 1; (0, M) if they do not count
+    vectors: Array  # (n, M), A or D
+    rates: Array  # (n, 2): step size of the row, and its lam or tau
+    pull: Array  # (n, M), half the gradient of the unstored pairs for a visit of mass 1; (0, M) if they do not count
 
 
 class Tree(NamedTuple):

@@ -165,8 +165,8 @@ class Rows(ABC):
     def pairs(self) -> Any:
         """Return the stored pairs as a SciPy CSR matrix in this machine's memory, for the learner that visits them."""
         raise InputError(
-            f"{type(self).__name__} does not keep stored pairs on this machine. Give a SciPy sparse matrix, or use the "
-            "learner online."
+            f"the learner entries visits pairs in this machine's memory, but X is {type(self).__name__}. "
+            "Give a SciPy sparse matrix and the device cpu, or use the learner online."
         )
 
     def zeros(self, shape: tuple[int, ...]) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
+from wordforest.coder.penalties import Penalty
 
 Array = NDArray[Any]
 PerNode = float | Array  # one number for all nodes, or shape (M,)
@@ -61,3 +62,14 @@ def sweep(D: Array, AA: Array, XA: Array, *, nonnegative: bool = False) -> Array
             u = np.maximum(u, 0) if nonnegative else u
             D[:, j] = u / max(1.0, float(np.linalg.norm(u)))
     return D
+
+
+def entry_objective(X: Any, D: Array, A: Array, penalty: Penalty, tau: float) -> float:
+    """``sum over stored (v, c) of (x_vc - d_c . a_v)^2 + lam * sum_v Omega(a_v) + tau * |D|^2`` for a CSR matrix X."""
+    D, A = D.astype(np.float64), A.astype(np.float64)
+    total = tau * float(np.vdot(D, D)) + float(penalty.per_word(A).sum())
+    for v in range(X.shape[0]):
+        stored = slice(X.indptr[v], X.indptr[v + 1])
+        residual = X.data[stored] - D[X.indices[stored]] @ A[v]
+        total += float(residual @ residual)
+    return total
