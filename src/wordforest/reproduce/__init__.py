@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,10 @@ from wordforest.errors import InputError
 from wordforest.evaluation.datasets import demo_corpus
 from wordforest.reproduce.commands import FailedJobError, JobRunner
 from wordforest.reproduce.plan import FILE, Experiment, Trial, read_experiment, trials_of
-from wordforest.reproduce.report import Facts, build, to_html, to_markdown
-from wordforest.reproduce.results import Against, Row, against_reference, as_object, make_row
+from wordforest.reproduce.report import as_report
+from wordforest.reproduce.results import Row, against_reference, as_object, make_row
 from wordforest.reproduce.scoring import Scorer
+from wordforest.runtime.machine import available_cores
 from wordforest.runtime.progress import Reporter
 
 DEMO = "demo"  # a corpus by this name is the State of the Union addresses
@@ -38,7 +37,7 @@ def reproduce(
     workers: int | None = None,
     report: Reporter | None = None,
 ) -> list[Row]:
-    """Make the tables of an experiment file in ``out``: REPORT.md, report.html, results.json.
+    """Make the tables of an experiment file in ``out``: REPORT.md and results.json.
 
     ``skip`` names models to leave out, as NAME or NAME@SIZE. What ``out`` holds already is used again where settings,
     text and data are the same; a broken run is resumed. A model that fails is named in the report, and the others run.
@@ -52,17 +51,16 @@ def reproduce(
     trials = trials_of(experiment, skip)
     out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
-    against: list[Against] = []
     with store.locked(out):
         store.remove_leftovers(out)
         runner = JobRunner(out, names, workers, report)
         for number, trial in enumerate(trials, start=1):
             report.say(f"{number} of {len(trials)}: {trial.model.name}, M = {trial.size}")
             rows.append(_row(trial, runner, scorer, path.parent))
-            if experiment.reference:
-                against = against_reference(rows, experiment.reference, against)
-            _write(out, experiment, rows, against, _facts(names, quick, skip))  # what is done is never lost
-        report.say(f"wrote {out / 'REPORT.md'}, report.html, results.json")
+            facts = _facts(names, quick)
+            store.write_text(out / "REPORT.md", as_report(experiment, rows, facts, skip))  # what is done is never lost
+            store.write_json(out / "results.json", _results(experiment, rows, facts))
+        report.say(f"wrote {out / 'REPORT.md'}, results.json")
     return rows
 
 
@@ -90,22 +88,22 @@ def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:
     return [str(demo_corpus()) if name == DEMO else name for name in names]
 
 
-def _facts(names: list[str], quick: bool, skip: Sequence[str]) -> Facts:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    machine = f"{cores} cores, Python {platform.python_version()} on {platform.system()} {platform.machine()}"
-    shown = ", ".join(Path(name).name or name for name in names) or "none: published vectors"
-    return Facts(shown, machine, time.strftime("%Y-%m-%d"), version("wordforest"), quick, tuple(skip))
+def _facts(names: list[str], quick: bool) -> dict[str, Any]:
+    return {
+        "corpus": ", ".join(Path(name).name or name for name in names) or "none: published vectors",
+        "machine": f"{available_cores()} cores, Python {platform.python_version()} on {platform.system()} "
+        f"{platform.machine()}",
+        "date": time.strftime("%Y-%m-%d"),
+        "version": version("wordforest"),
+        "quick": quick,
+    }
 
 
-def _write(out: Path, experiment: Experiment, rows: list[Row], against: list[Against], facts: Facts) -> None:
-    blocks = build(experiment, rows, against, facts)
-    kept = {name: value for name, value in asdict(facts).items() if name != "skipped"}
-    results: dict[str, Any] = {
+def _results(experiment: Experiment, rows: list[Row], facts: dict[str, Any]) -> dict[str, Any]:
+    against = against_reference(rows, experiment.reference)
+    return {
         "title": experiment.title,
-        **kept,
+        **facts,
         "rows": [as_object(row) for row in rows],
         "comparisons": [item for found in against for item in found.as_objects()],
     }
-    store.write_text(out / "REPORT.md", to_markdown(blocks))
-    store.write_text(out / "report.html", to_html(experiment.title, blocks))
-    store.write_json(out / "results.json", results)

@@ -1,93 +1,30 @@
-"""The report of an experiment: tables with intervals and the paper's values, comparisons, costs, commands.
-
-It is written as Markdown; the page in HTML is made of it, with a chart below each table of scores.
-"""
+"""The report of an experiment, as Markdown: tables with intervals and the paper's values, comparisons, commands."""
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-
-from markdown_it import MarkdownIt
+from typing import Any
 
 from wordforest.evaluation.report import as_markdown, markdown_table, tabulate
-from wordforest.reproduce.chart import Dot, dots
 from wordforest.reproduce.plan import Experiment
-from wordforest.reproduce.results import COLUMNS, Against, Column, Number, Row
+from wordforest.reproduce.results import COLUMNS, Against, Column, Number, Row, against_reference
 from wordforest.reproduce.scoring import HALVES
 
 _CLEAR = 0.05  # p below which a difference is called one
 _MISSING = "–"
 _SHORT = {"development": "dev", "test": "test"}
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
-h1, h2, h3 { line-height: 1.2; margin-top: 2em; } h1 { margin-top: 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
-table { display: block; overflow-x: auto; }
-.charts { display: flex; flex-wrap: wrap; gap: 1rem 2rem; margin-top: 1.5rem; }
-th, td { padding: .25em .6em; border-bottom: 1px solid #ddd; white-space: nowrap; text-align: left; }
-thead th { border-bottom: 2px solid #888; }
-pre { background: #f5f5f5; padding: .8em; overflow-x: auto; font-size: 13px; }
-svg { max-width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: #1b1b1b; }
-"""
 
 
-_CAPTION = "<p>Dots: our values with their 95 % intervals; diamonds: the paper's.</p>"
-
-
-@dataclass(frozen=True)
-class Charts:
-    """SVG drawings side by side, shown in HTML alone; Markdown has the same numbers in a table."""
-
-    svgs: tuple[str, ...]
-
-
-Block = str | Charts  # a string is Markdown
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What was run where: lines for the head of the report."""
-
-    corpus: str
-    machine: str
-    date: str
-    version: str
-    quick: bool
-    skipped: tuple[str, ...]
-
-
-def to_markdown(blocks: Sequence[Block]) -> str:
-    """Return the report as Markdown."""
-    return "\n\n".join(block for block in blocks if isinstance(block, str)) + "\n"
-
-
-def to_html(title: str, blocks: Sequence[Block]) -> str:
-    """Return the report as one HTML page that needs nothing else; all text is escaped."""
-    render = MarkdownIt("commonmark", {"html": False, "xhtmlOut": True}).enable("table").render
-    parts = [
-        render(block) if isinstance(block, str) else f'<div class="charts">{"".join(block.svgs)}</div>{_CAPTION}'
-        for block in blocks
-    ]
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{''.join(parts)}</body>\n</html>\n"
-    )
-
-
-def build(experiment: Experiment, rows: Sequence[Row], against: Sequence[Against], facts: Facts) -> list[Block]:
-    """Return the report."""
+def as_report(experiment: Experiment, rows: Sequence[Row], facts: Mapping[str, Any], skipped: Sequence[str]) -> str:
+    """Return the report; ``facts`` say what was run where: corpus, date, version, machine, and whether it was quick."""
     columns = [column for column in COLUMNS if any(row.number(column) for row in rows)]
-    blocks: list[Block] = [f"# {experiment.title}", *([experiment.about] if experiment.about else [])]
-    blocks.append(_head(facts, rows))
+    blocks = [f"# {experiment.title}", *([experiment.about] if experiment.about else []), _head(facts, rows, skipped)]
     for size in sorted({row.trial.size for row in rows}):
         blocks.append(f"## M = {size}" if size else "## Published vectors")
-        blocks += _scores([row for row in rows if row.trial.size == size], columns, experiment)
-    blocks += _compared(against)
+        blocks.append(_scores([row for row in rows if row.trial.size == size], columns, experiment))
+    blocks += _compared(against_reference(rows, experiment.reference))
     scored = [row for row in rows if row.scored]
     if experiment.halves:
         blocks += _halves(scored, columns)
@@ -98,7 +35,7 @@ def build(experiment: Experiment, rows: Sequence[Row], against: Sequence[Against
     if experiment.notes:
         blocks += ["## Notes", _items(experiment.notes)]
     typed = dict.fromkeys(f"wordforest {job.command}" for row in rows for job in row.jobs)
-    return [*blocks, "## Commands", "\n".join(["```text", *typed, "```"])]
+    return "\n\n".join([*blocks, "## Commands", "\n".join(["```text", *typed, "```"])]) + "\n"
 
 
 def _items(texts: Iterable[str]) -> str:
@@ -111,46 +48,29 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = 
     return "\n".join([*lines, *(["", caption] if caption else [])])
 
 
-def _head(facts: Facts, rows: Sequence[Row]) -> str:
+def _head(facts: Mapping[str, Any], rows: Sequence[Row], skipped: Sequence[str]) -> str:
     lines = [
-        f"corpus: {facts.corpus}",
-        f"{facts.date}, wordforest {facts.version}, {facts.machine}",
+        f"corpus: {facts['corpus']}",
+        f"{facts['date']}, wordforest {facts['version']}, {facts['machine']}",
         "each cell: value, [its 95 % interval over resampled items], (the paper's value, where it has one); several "
         "seeds give their mean and, behind ±, their standard deviation; the best of a column is bold",
     ]
-    if facts.quick:
+    if facts["quick"]:
         lines.insert(0, "**quick profile**: a small corpus and few passes, to see that everything runs")
-    if facts.skipped:
-        lines.append(f"left out: {', '.join(facts.skipped)}")
-    failed = [row for row in rows if row.failure]
-    lines += [f"**failed**: {row.trial.model.name}, M = {row.trial.size}: {row.failure}" for row in failed]
+    if skipped:
+        lines.append(f"left out: {', '.join(skipped)}")
+    lines += [f"**failed**: {row.trial.model.name}, M = {row.trial.size}: {row.failure}" for row in rows if row.failure]
     return _items(lines)
 
 
-def _scores(rows: Sequence[Row], columns: Sequence[Column], experiment: Experiment) -> list[Block]:
-    best = {column.name: _best(rows, column) for column in columns}
-    paper = {row.trial.model.name: _paper(experiment, row) for row in rows}
-    cells = [
-        (row.trial.model.name, *(_cell(row.number(c), c, best[c.name], paper[row.trial.model.name]) for c in columns))
-        for row in rows
-    ]
-    charts = tuple(svg for column in columns if (svg := _chart(rows, column, paper)))
-    table = _table(("model", *(column.name for column in columns)), cells)
-    return [table, Charts(charts)] if charts else [table]
-
-
-def _chart(rows: Sequence[Row], column: Column, paper: dict[str, dict[str, float]]) -> str:
-    shown = []
+def _scores(rows: Sequence[Row], columns: Sequence[Column], experiment: Experiment) -> str:
+    cells = []
     for row in rows:
-        if number := row.number(column):
-            name = row.trial.model.name
-            shown.append(Dot(name, number.value, number.low, number.high, paper[name].get(column.name, math.nan)))
-    return dots(column.name, shown, column.digits)
-
-
-def _paper(experiment: Experiment, row: Row) -> dict[str, float]:
-    by_model = experiment.paper.get(str(row.trial.size), experiment.paper.get("any", {}))
-    return by_model.get(row.trial.model.name, {})
+        by_model = experiment.paper.get(str(row.trial.size), experiment.paper.get("any", {}))
+        paper = by_model.get(row.trial.model.name, {})
+        numbers = [_cell(row.number(c), c, _best(rows, c), paper.get(c.name)) for c in columns]
+        cells.append((row.trial.model.name, *numbers))
+    return _table(("model", *(column.name for column in columns)), cells)
 
 
 def _best(rows: Sequence[Row], column: Column) -> float:
@@ -158,8 +78,8 @@ def _best(rows: Sequence[Row], column: Column) -> float:
     return round(max(numbers), column.digits) if len(numbers) > 1 else math.inf
 
 
-def _cell(number: Number | None, column: Column, best: float, paper: dict[str, float]) -> str:
-    theirs = f" ({paper[column.name]:g})" if column.name in paper else ""
+def _cell(number: Number | None, column: Column, best: float, paper: float | None) -> str:
+    theirs = "" if paper is None else f" ({paper:g})"
     if number is None:
         return _MISSING + theirs
     d = column.digits
@@ -169,14 +89,14 @@ def _cell(number: Number | None, column: Column, best: float, paper: dict[str, f
     return f"{value}{spread} [{number.low:.{d}f}, {number.high:.{d}f}]{theirs}"
 
 
-def _compared(against: Sequence[Against]) -> list[Block]:
+def _compared(against: Sequence[Against]) -> list[str]:
     if not against:
         return []
     reference = against[0].first
     cells = [
         (f"{found.second}, M = {found.size}", *(_difference(found, column) for column in COLUMNS)) for found in against
     ]
-    blocks: list[Block] = [
+    blocks = [
         f"## {reference} against the others",
         f"Differences on the items that both could be scored on, {reference} minus the other, first seeds, with 95 % "
         "intervals from the same resamples for both; p: exact McNemar test for accuracies, paired bootstrap for "
@@ -205,7 +125,7 @@ def _not_ahead(found: Against) -> str:
     return f"{found.second}, M = {found.size}: {'; '.join(parts)}" if parts else ""
 
 
-def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[Block]:
+def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
     parts = [(column, half) for column in columns for half in HALVES]
     header = ("model", *(f"{column.name}, {_SHORT[half]}" for column, half in parts))
     cells = [(_label(row), *(_short(row.number(column, half), column) for column, half in parts)) for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from statistics import fmean, stdev
 from typing import Any
 
@@ -46,11 +47,9 @@ class Number:
     low: float
     high: float
     spread: float
-    n_scored: int
-    n_total: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One model at one size: what it took, what it scored by part of the items, or why it failed."""
 
@@ -97,20 +96,16 @@ class Against:
         return [{"size": self.size, **item} for item in comparison_as_objects(compared, self.first, self.second)]
 
 
-def against_reference(rows: Sequence[Row], reference: str, known: Sequence[Against] = ()) -> list[Against]:
-    """Return the comparisons of the reference with all other models of its size; ``known`` ones are not redone."""
+def against_reference(rows: Sequence[Row], reference: str) -> list[Against]:
+    """Return the comparisons of the reference with all other models of its size."""
     ours = {row.trial.size: row for row in rows if row.trial.model.name == reference and row.scored}
-    done = {(found.size, found.second): found for found in known}
-    found = []
-    for row in rows:
-        size, name = row.trial.size, row.trial.model.name
-        if name == reference or not row.scored or size not in ours:
-            continue
-        found.append(done.get((size, name)) or _against(ours[size], row))
-    return found
+    others = [row for row in rows if row.trial.model.name != reference and row.scored and row.trial.size in ours]
+    return [_against(ours[row.trial.size], row) for row in others]
 
 
+@cache
 def _against(ours: Row, other: Row) -> Against:
+    """Compare two rows; the report is written anew after every model, but its comparisons are made once."""
     compared = compare(ours.outcomes, other.outcomes)
     chosen = [(column, c) for column in COLUMNS for c in compared if column.matches(c)]
     return Against(other.trial.size, ours.trial.model.name, other.trial.model.name, tuple(chosen))
@@ -148,4 +143,4 @@ def _over_seeds(scores: Sequence[Score]) -> Number | None:
     values = [score.value for score in valued]
     spread = stdev(values) if len(values) > 1 else math.nan
     low, high = fmean(score.low for score in valued), fmean(score.high for score in valued)
-    return Number(fmean(values), low, high, spread, valued[0].n_scored, valued[0].n_total)
+    return Number(fmean(values), low, high, spread)
