@@ -55,7 +55,6 @@ ROWS = (
     ("intrusion depth 0", "accuracy"),
     ("intrusion depth 1", "accuracy"),
     ("intrusion depth 2", "accuracy"),
-    ("intrusion, ranker", "accuracy"),
     ("intrusion, guessed", "accuracy"),
     ("overlap of nodes", "share"),
     ("unique words", "share"),
@@ -99,7 +98,7 @@ def differences(models: dict[str, list[Meaning]]) -> str:
     for other in others:
         cells = []
         for name, metric in (("coherence", "npmi"), ("intrusion", "accuracy")):
-            sides = [np.concatenate([m.values(name) for m in models[side]]) for side in (first, other)]
+            sides = [np.concatenate([m.numbers[name] for m in models[side]]) for side in (first, other)]
             cells.append(cell([difference(f"{name} {first} {other}", metric, *sides)]))
         lines.append(f"| {other} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -19,7 +19,6 @@ def evaluate(
     data: Path | None = DATA,
     tasks: str | None = option(None, "Some of similarity,analogy,completion,sentiment,meaning. Default: with data."),
     held: str | None = option(None, "meaning: text kept from training, or its counts folder."),
-    sheet: Path | None = option(None, "meaning: write word-intrusion questions for people here, the key beside them."),
     form: Literal["table", "markdown", "latex", "json"] = option("table", "How to write the scores.", "--format"),
     out: Path | None = option(None, "File to write to, in place of the terminal."),
     half: Literal["development", "test"] | None = option(None, "Only one of two fixed halves of all items."),
@@ -37,16 +36,16 @@ def evaluate(
     from wordforest.cli import terminal
     from wordforest.evaluation import datasets
 
-    for path in [path for path in (out, sheet, sheet and _key_of(sheet)) if path is not None]:
-        keep_existing(path, force)
+    if out is not None:
+        keep_existing(out, force)
     if compare and len(vectors) < 2:
         raise InputError("--compare needs at least two VECTORS: the first is compared with each of the others.")
     asked = None if tasks is None else [task.strip() for task in tasks.split(",")]
     meant = held is not None if asked is None else "meaning" in asked
-    if held is None and (sheet is not None or meant):
+    if held is None and meant:
         raise InputError("meaning is judged on text that was not trained on: give it, or its counts folder, by --held.")
     if held is not None and not meant:
-        raise InputError("--held and --sheet are for the task meaning. Add it to --tasks, or leave them out.")
+        raise InputError("--held is for the task meaning. Add it to --tasks, or leave it out.")
     only = None if asked is None else [task for task in asked if task != "meaning"]
     if only == [] and (compare or half or restrict):
         raise InputError("--compare, --half and --restrict are not for the task meaning. Leave them out.")
@@ -56,27 +55,20 @@ def evaluate(
     chosen: dict[str, Any] = {"tasks": only, "half": half, "restrict": restrict, "method": evaluation.METHODS[method]}
     judged = [(name, evaluation.judge(model, found, **chosen) if found else []) for name, model in loaded]
     form = "json" if json else form
-    meanings = _meanings(loaded, held, sheet, seed) if held is not None else {}
+    meanings = _meanings(loaded, held, seed) if held is not None else {}
     terminal.show_judged(judged, _scores(loaded, meanings, seed), form=form, out=out, compared=compare, seed=seed)
     if form == "json" and out is None:
         terminal.deliver_json({"model": name, **node} for name, one in meanings.items() for node in one.as_objects())
 
 
-def _meanings(models: list[tuple[str, Any]], held: str, sheet: Path | None, seed: int) -> dict[str, Any]:
-    """Return how readable each model is, all by the same words, and write questions for people about the first."""
-    from wordforest import store
+def _meanings(models: list[tuple[str, Any]], held: str, seed: int) -> dict[str, Any]:
+    """Return how readable each model is, all by the same words."""
     from wordforest.evaluation import meaning
     from wordforest.jobs.count import held_out
 
     counts = held_out(held)
     text = meaning.Cooccurrence(counts.vocabulary.words, counts.vocabulary.counts, counts.matrix)
     candidates = text.candidates([model.words for _, model in models])
-    if sheet is not None:
-        model = models[0][1]
-        asked = meaning.intrusion_sheet(model, meaning.top_words(model, candidates), seed=seed)
-        store.write_text(sheet, asked.questions)
-        store.write_text(_key_of(sheet), asked.key)
-        sys.stderr.write(f"wrote {sheet} and {_key_of(sheet)}\n")
     return {name: meaning.judge_meaning(model, text, candidates=candidates, seed=seed) for name, model in models}
 
 
@@ -89,10 +81,6 @@ def _scores(models: list[tuple[str, Any]], meanings: dict[str, Any], seed: int) 
         first = models[0][0]
         scores[first] = scores[first] + meaning.stability_scores([model for _, model in models], seed=seed)
     return scores
-
-
-def _key_of(sheet: Path) -> Path:
-    return sheet.with_name(f"{sheet.stem}.key{sheet.suffix}")
 
 
 data_app = group("data", "The sets that vectors are scored with: list, fetch or check them.")

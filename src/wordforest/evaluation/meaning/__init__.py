@@ -1,9 +1,7 @@
 """How readable is a forest: coherence, parent and child, intrusion, distinctness, use, stability, signs by depth."""
 
 from wordforest.evaluation.meaning.cooccurrence import Cooccurrence
-from wordforest.evaluation.meaning.intrusion import intrusion_sheet
-from wordforest.evaluation.meaning.node_words import top_words
 from wordforest.evaluation.meaning.readability import Meaning, judge_meaning
 from wordforest.evaluation.meaning.stability import stability_scores
 
-__all__ = ["Cooccurrence", "Meaning", "intrusion_sheet", "judge_meaning", "stability_scores", "top_words"]
+__all__ = ["Cooccurrence", "Meaning", "judge_meaning", "stability_scores"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.evaluation.bootstrap import N_RESAMPLES, generator, interval
-from wordforest.evaluation.meaning.cooccurrence import Array
+from wordforest.coder.forest import Forest
+from wordforest.evaluation.bootstrap import N_RESAMPLES, Array, generator, interval
 from wordforest.evaluation.scores import Score
 
 TASK = "meaning"
@@ -50,13 +50,15 @@ def resampled_means(name: str, values: Array, groups: NDArray[np.int64] | None =
     return np.asarray(sums[drawn].sum(axis=1) / (n if values.ndim == 1 else n[:, None]), dtype=np.float64)
 
 
-def scores_by_depth(name: str, metric: str, values: Array, depth: NDArray[np.integer], *, seed: int = 0) -> list[Score]:
-    """Return the mean of values of nodes, (M,), and where nodes have several depths the mean of each depth."""
-    scores = [mean_score(name, metric, values, seed=seed)]
-    if depth.max() > 0:
-        for d in range(int(depth.max()) + 1):
-            scores.append(mean_score(f"{name} depth {d}", metric, values[depth == d], seed=seed))
-    return scores
+def levels(forest: Forest) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return all nodes and, where they have several depths, those of each: what is put behind a name, and (M,)."""
+    depths = range(int(forest.depth.max()) + 1) if forest.depth.any() else ()
+    return [("", np.ones(len(forest), dtype=bool)), *((f" depth {d}", forest.depth == d) for d in depths)]
+
+
+def scores_by_depth(name: str, metric: str, values: Array, forest: Forest, *, seed: int = 0) -> list[Score]:
+    """Return the mean of values of nodes, (M,), over all of them and over those of each depth."""
+    return [mean_score(name + suffix, metric, values[nodes], seed=seed) for suffix, nodes in levels(forest)]
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Array:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wordforest.coder.forest import Forest
-from wordforest.evaluation.bootstrap import interval
-from wordforest.evaluation.meaning.averages import TASK, mean_score, ratio, resampled_means, row_means, scores_by_depth
-from wordforest.evaluation.meaning.cooccurrence import CSR, Array, Cooccurrence, Places
+from wordforest.evaluation.bootstrap import Array, interval
+from wordforest.evaluation.meaning.averages import (
+    TASK,
+    levels,
+    mean_score,
+    ratio,
+    resampled_means,
+    row_means,
+    scores_by_depth,
+)
+from wordforest.evaluation.meaning.cooccurrence import CSR, Cooccurrence
 from wordforest.evaluation.meaning.node_words import TopWords
 from wordforest.evaluation.scores import Score
 
 
-@dataclass(frozen=True, eq=False)
-class Affinity:
+class Affinity(NamedTuple):
     """Mean NPMI of the pairs of different words, one of node i and one of node j, (M, M); nan at empty nodes.
 
     ``npmi`` has -1 for words never seen together. In ``positive`` these and all pairs that are rarer than chance
@@ -31,15 +36,11 @@ class Affinity:
     random: float
 
 
-@dataclass(frozen=True, eq=False)
-class Family:
-    """For each of C nodes that have a parent: its affinity with it, and its mean affinity with unrelated nodes.
-
-    ``related`` and ``unrelated`` are (C, 2): NPMI and positive NPMI. Unrelated to a child are all judged nodes of
-    its parent's depth in other trees. Values are nan where the child, its parent, or all of those are empty.
+class Family(NamedTuple):
+    """Of every node the affinity with its parent, and the mean affinity with unrelated nodes: judged nodes of the
+    parent's depth in other trees. (M, 2) each: NPMI and positive NPMI; nan at roots and where one of these is empty.
     """
 
-    child: Places
     related: Array
     unrelated: Array
 
@@ -57,31 +58,21 @@ def affinity(tops: TopWords, held: Cooccurrence) -> Affinity:
 
 def families(tops: TopWords, found: Affinity) -> Family:
     """Return the affinity of every child with its parent and with unrelated nodes of its parent's depth."""
-    forest = tops.forest
-    tree = trees(forest)
-    child = np.flatnonzero(forest.parent >= 0).astype(np.int64)
-    parent = forest.parent[child]
-    judged = np.zeros(len(tops), dtype=bool)
-    judged[tops.judged] = True
-    same_depth = forest.depth[None] == forest.depth[parent][:, None]  # (C, M)
-    other = same_depth & (tree[None] != tree[child][:, None]) & judged[None]
+    parent, depth = tops.forest.parent, tops.forest.depth
+    other_trees = tops.trees[None] != tops.trees[:, None]  # (M, M)
+    strangers = other_trees & (depth[None] == depth[parent][:, None]) & np.isin(np.arange(len(tops)), tops.judged)
     measures = (found.npmi, found.positive)
-    related = np.stack([values[child, parent] for values in measures], axis=1)  # (C, 2)
-    unrelated = np.stack([row_means(values[child], other) for values in measures], axis=1)
-    unknown = np.isnan(related).any(axis=1) | np.isnan(unrelated).any(axis=1)
+    related = np.stack([values[np.arange(len(tops)), parent] for values in measures], axis=1)
+    unrelated = np.stack([row_means(values, strangers) for values in measures], axis=1)
+    unknown = (parent < 0) | np.isnan(related).any(axis=1) | np.isnan(unrelated).any(axis=1)
     related[unknown] = unrelated[unknown] = np.nan
-    return Family(child, related, unrelated)
-
-
-def trees(forest: Forest) -> NDArray[np.int64]:
-    """Return the number of the tree of every node, (M,)."""
-    return np.asarray(np.searchsorted(forest.roots, np.arange(len(forest)), side="right") - 1, dtype=np.int64)
+    return Family(related, unrelated)
 
 
 def coherence_scores(tops: TopWords, found: Affinity, *, seed: int = 0) -> list[Score]:
     """Return the mean coherence of all nodes and of those of each depth, and what random words would have."""
     return [
-        *scores_by_depth("coherence", "npmi", np.diag(found.npmi), tops.forest.depth, seed=seed),
+        *scores_by_depth("coherence", "npmi", np.diag(found.npmi), tops.forest, seed=seed),
         mean_score("coherence", "positive npmi", np.diag(found.positive), seed=seed),
         Score(TASK, "random words", "npmi", found.random, len(tops.judged), len(tops)),
     ]
@@ -93,37 +84,26 @@ def family_scores(tops: TopWords, family: Family, *, seed: int = 0) -> list[Scor
     Intervals come from resamples of whole trees, as siblings share a parent. The ratio is that of positive NPMI:
     with -1 for pairs never seen, the mean of unrelated nodes is below 0, and twice of that would be less, not more.
     """
-    if not len(family.child):
-        return []
-    depth = tops.forest.depth[family.child]
-    scores = _family_scores("", tops, family, np.ones(len(depth), dtype=bool), seed)
-    if len(tops.depths) > 2:
-        for d in tops.depths[1:]:
-            scores += _family_scores(f" depth {d}", tops, family, depth == d, seed)
+    scores = []
+    every = np.concatenate(family, axis=1)  # (M, 4): NPMI, positive; the same of unrelated
+    for suffix, nodes in levels(tops.forest):
+        n_children = int((tops.forest.parent[nodes] >= 0).sum())
+        chosen = nodes & ~np.isnan(every[:, 0])
+        if not n_children:
+            continue
+        values = every[chosen]
+        many = resampled_means(f"family{suffix}", values, tops.trees[chosen], seed)  # (B, 4)
+        mean = values.mean(axis=0) if len(values) else np.full(4, np.nan)
+        for name, metric, found, resampled in (
+            ("parent-child", "npmi", mean[0], many[:, 0]),
+            ("unrelated", "npmi", mean[2], many[:, 2]),
+            ("parent-child - unrelated", "npmi", mean[0] - mean[2], many[:, 0] - many[:, 2]),
+            ("parent-child / unrelated", "ratio", ratio(mean[1], mean[3]), ratio(many[:, 1], many[:, 3])),
+        ):
+            scores.append(
+                Score(TASK, name + suffix, metric, float(found), len(values), n_children, *interval(resampled))
+            )
     return scores
-
-
-def _family_scores(suffix: str, tops: TopWords, family: Family, chosen: NDArray[np.bool_], seed: int) -> list[Score]:
-    related, unrelated = family.related[chosen], family.unrelated[chosen]
-    groups = trees(tops.forest)[family.child[chosen]]
-    valued = ~np.isnan(related[:, 0])
-    values = np.concatenate([related, unrelated], axis=1)[valued]  # (n, 4): NPMI, positive; the same of unrelated
-    n_total = len(related)
-    if not len(values):
-        names = ("parent-child", "unrelated", "parent-child - unrelated")
-        return [Score(TASK, name + suffix, "npmi", math.nan, 0, n_total) for name in names]
-    many = resampled_means(f"family{suffix}", values, groups[valued], seed)  # (B, 4)
-    mean = values.mean(axis=0)
-
-    def score(name: str, metric: str, value: float, resampled: Array) -> Score:
-        return Score(TASK, name + suffix, metric, value, len(values), n_total, *interval(resampled))
-
-    return [
-        score("parent-child", "npmi", float(mean[0]), many[:, 0]),
-        score("unrelated", "npmi", float(mean[2]), many[:, 2]),
-        score("parent-child - unrelated", "npmi", float(mean[0] - mean[2]), many[:, 0] - many[:, 2]),
-        score("parent-child / unrelated", "ratio", float(ratio(mean[1], mean[3])), ratio(many[:, 1], many[:, 3])),
-    ]
 
 
 def _means(membership: CSR, values: CSR) -> Array:

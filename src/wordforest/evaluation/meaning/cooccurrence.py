@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.errors import InputError
+from wordforest.evaluation.bootstrap import Array
 from wordforest.vectors import is_marker
 
-Array: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 
@@ -29,7 +29,7 @@ class Cooccurrence:
     the matrix, p(a, b) = n(a, b) / T and p(a) = sum over b of p(a, b), the margin, so that NPMI stays in [-1, 1].
 
     >>> pair = Cooccurrence(["salt", "pepper"], [3, 3], [[0, 3], [3, 0]])
-    >>> pair.npmi(["salt"], ["pepper"]).tolist()
+    >>> pair.npmi(pair.rows(["salt"]), pair.rows(["pepper"])).tolist()
     [1.0]
     """
 
@@ -41,7 +41,14 @@ class Cooccurrence:
             self.matrix = self.matrix.copy()  # the caller's stays as it is
             self.matrix.sum_duplicates()
         self._row = {word: row for row, word in enumerate(self.words)}
-        self._check()
+        n = len(self.words)
+        if self.counts.shape != (n,) or self.matrix.shape != (n, n):
+            raise InputError(
+                f"{n} words came with counts of shape {self.counts.shape} and a matrix of shape {self.matrix.shape}, "
+                "but each word needs one count, one row and one column. Use the files of one wordforest count."
+            )
+        if len(self._row) != n:
+            raise InputError(f"{n - len(self._row)} words come twice, but each may have one row only.")
         self.margins: Array = np.asarray(self.matrix.sum(axis=1), dtype=np.float64)  # (V,)
         self.total = float(self.margins.sum())
         columns = np.asarray(self.matrix.sum(axis=0), dtype=np.float64)
@@ -50,12 +57,6 @@ class Cooccurrence:
                 "expected counts of how often two words stand together, the same both ways and never negative, "
                 "but rows and columns have different sums or a count is below 0. Use the counts of wordforest count."
             )
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def __contains__(self, word: object) -> bool:
-        return word in self._row
 
     def rows(self, words: Iterable[str]) -> Places:
         """Return the row of every word, (n,)."""
@@ -68,12 +69,10 @@ class Cooccurrence:
             )
         return np.array([self._row[word] for word in words], dtype=np.int64)
 
-    def npmi(self, a: Sequence[str], b: Sequence[str]) -> Array:
-        """Return log(p(a,b) / (p(a) p(b))) / -log p(a,b) of n pairs of words, (n,); -1 where never seen together."""
-        if len(a) != len(b):
-            raise InputError(f"{len(a)} first and {len(b)} second words came, but a pair has one of each.")
-        first, second = self.rows(a), self.rows(b)
-        return self.npmi_of(self.together(first, second), first, second)
+    def npmi(self, first: Places, second: Places) -> Array:
+        """Return log(p(a,b) / (p(a) p(b))) / -log p(a,b) of n pairs of rows, (n,); -1 where never seen together."""
+        seen = self.matrix[first, second] if len(first) else np.empty(0)
+        return self._npmi_of(np.asarray(seen, dtype=np.float64).ravel(), first, second)
 
     def lifted(self, words: Sequence[str]) -> CSR:
         """Return NPMI + 1 of every pair of different words among U, sparse (U, U): 0 where never seen together.
@@ -85,18 +84,8 @@ class Cooccurrence:
         i, j = part.coords
         kept = (i != j) & (part.data > 0)
         i, j, seen = i[kept], j[kept], part.data[kept].astype(np.float64)
-        values = 1.0 + self.npmi_of(seen, rows[i], rows[j])
+        values = 1.0 + self._npmi_of(seen, rows[i], rows[j])
         return sparse.csr_array((values, (i, j)), shape=part.shape)
-
-    def together(self, first: Places, second: Places) -> Array:
-        """Return how often the words of n pairs of rows stand together, (n,)."""
-        if not len(first):
-            return np.empty(0)
-        # the same pair comes up again and again, in both orders: look it up once
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        pairs, place = np.unique(low * len(self) + high, return_inverse=True)
-        found = np.asarray(self.matrix[pairs // len(self), pairs % len(self)], dtype=np.float64).reshape(len(pairs))
-        return found[place.ravel()]
 
     @cached_property
     def judgeable_count(self) -> int:
@@ -134,7 +123,7 @@ class Cooccurrence:
             chosen = [word for word in chosen if word in known]
         return tuple(chosen)
 
-    def npmi_of(self, seen: Array, first: Places, second: Places) -> Array:
+    def _npmi_of(self, seen: Array, first: Places, second: Places) -> Array:
         """Return the NPMI of n pairs of rows that were ``seen`` together so often, (n,)."""
         npmi = np.full(len(seen), -1.0)
         met = seen > 0
@@ -144,13 +133,3 @@ class Cooccurrence:
         npmi[met] = np.divide(pmi, -np.log(joint), out=np.ones(len(joint)), where=joint < 1)
         clipped: Array = np.clip(npmi, -1.0, 1.0)  # against the last digit
         return clipped
-
-    def _check(self) -> None:
-        n = len(self.words)
-        if self.counts.shape != (n,) or self.matrix.shape != (n, n):
-            raise InputError(
-                f"{n} words came with counts of shape {self.counts.shape} and a matrix of shape {self.matrix.shape}, "
-                "but each word needs one count, one row and one column. Use the files of one wordforest count."
-            )
-        if len(self._row) != n:
-            raise InputError(f"{n - len(self._row)} words come twice, but each may have one row only.")

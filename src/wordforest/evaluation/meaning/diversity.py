@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from wordforest.evaluation.bootstrap import generator, interval, resampled_accuracy
-from wordforest.evaluation.meaning.averages import TASK, mean_score, ratio, row_means, scores_by_depth
-from wordforest.evaluation.meaning.cooccurrence import Array
-from wordforest.evaluation.meaning.node_words import TopWords, node_density, used_by_word
+from wordforest.evaluation.bootstrap import N_RESAMPLES, Array, generator, interval, resampled_accuracy
+from wordforest.evaluation.meaning.averages import TASK, levels, mean_score, ratio, row_means, scores_by_depth
+from wordforest.evaluation.meaning.node_words import TopWords
 from wordforest.evaluation.scores import Score
 from wordforest.vectors import Vectors
 
@@ -19,8 +20,7 @@ def overlaps(tops: TopWords) -> Array:
     """
     common = (tops.membership.T @ tops.membership).toarray()
     sizes = np.diag(common)
-    smaller = np.minimum.outer(sizes, sizes)
-    shares = ratio(common, smaller)
+    shares = ratio(common, np.minimum.outer(sizes, sizes))
     np.fill_diagonal(shares, np.nan)
     return shares
 
@@ -31,9 +31,7 @@ def uniqueness(tops: TopWords) -> Array:
     Over nodes of n words each its mean is the share of unique words, different words / places in all lists.
     """
     nodes_of_word = np.asarray(tops.membership.sum(axis=1), dtype=np.float64)  # (U,), at least 1
-    sizes = np.asarray(tops.membership.sum(axis=0), dtype=np.float64)  # (M,)
-    sums = tops.membership.T @ (1.0 / nodes_of_word)
-    return ratio(sums, sizes)
+    return ratio(tops.membership.T @ (1.0 / nodes_of_word), tops.membership.sum(axis=0))
 
 
 def distinct_scores(tops: TopWords, *, seed: int = 0) -> list[Score]:
@@ -51,22 +49,15 @@ def use_scores(vectors: Vectors, tops: TopWords, *, seed: int = 0) -> list[Score
     ``judged nodes`` have enough top words among the candidates; ``n_scored`` of them are judged, of ``n_total``.
     ``coverage`` and ``density`` are over all words of the vectors, not over the candidates alone.
     """
-    depth, judged = tops.forest.depth, np.isin(np.arange(len(tops)), tops.judged)
-    levels = [("", np.arange(len(tops)))]
-    if len(tops.depths) > 1:
-        levels += [(f" depth {d}", tops.at(d)) for d in tops.depths]
-    scores = scores_by_depth("density", "share", node_density(vectors), depth, seed=seed)
-    for suffix, nodes in levels:
-        n_judged = int(judged[nodes].sum())
+    scores = scores_by_depth("density", "share", vectors.uses() / len(vectors), tops.forest, seed=seed)
+    for suffix, nodes in levels(tops.forest):
+        n_judged, n_nodes = int(nodes[tops.judged].sum()), int(nodes.sum())
+        chosen: Any = vectors.matrix[:, nodes]
+        used = np.asarray(abs(chosen).sum(axis=1)) > 0  # (V,)
+        name = f"coverage{suffix}"
+        many = resampled_accuracy(used.astype(np.float64), generator(seed, TASK, name), N_RESAMPLES) / 100
         scores += [
-            Score(TASK, f"judged nodes{suffix}", "share", n_judged / len(nodes), n_judged, len(nodes)),
-            _coverage(f"coverage{suffix}", used_by_word(vectors, nodes) > 0, seed),
+            Score(TASK, f"judged nodes{suffix}", "share", n_judged / n_nodes, n_judged, n_nodes),
+            Score(TASK, name, "share", float(used.mean()), len(used), len(used), *interval(many)),
         ]
     return scores
-
-
-def _coverage(name: str, used: np.ndarray[tuple[int], np.dtype[np.bool_]], seed: int) -> Score:
-    if not len(used):
-        return Score(TASK, name, "share", float("nan"), 0, 0)
-    many = resampled_accuracy(used.astype(np.float64), generator(seed, TASK, name), 1000) / 100
-    return Score(TASK, name, "share", float(used.mean()), len(used), len(used), *interval(many))

@@ -7,16 +7,16 @@ upper nodes hold what is general. Here this is measured over many words and thei
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.evaluation.bootstrap import generator
+from wordforest.evaluation.bootstrap import Array, generator
 from wordforest.evaluation.meaning.averages import TASK, mean_score, ratio
-from wordforest.evaluation.meaning.cooccurrence import Array, Places
+from wordforest.evaluation.meaning.cooccurrence import Places
 from wordforest.evaluation.meaning.node_words import candidate_rows
 from wordforest.evaluation.scores import Score
 from wordforest.evaluation.word_rows import dense_rows, unit_rows
@@ -27,8 +27,7 @@ _AMONG = 20_000  # first candidates searched for neighbours
 _BLOCK = 256
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(NamedTuple):
     """For each of W words and each depth, over its pairs with some other words, (W, depths) each.
 
     ``signs``: of the nodes that both words use, the share whose signs agree (1 for vectors without negatives).

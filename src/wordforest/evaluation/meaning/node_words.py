@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,9 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.evaluation.meaning.cooccurrence import CSR, Array, Places
+from wordforest.evaluation.bootstrap import Array
+from wordforest.evaluation.meaning.cooccurrence import CSR, Places
+from wordforest.evaluation.word_rows import dense_rows
 from wordforest.vectors import Vectors, forest_of
 
 MIN_WORDS = 5
@@ -22,14 +23,16 @@ MIN_WORDS = 5
 
 @dataclass(frozen=True, eq=False)
 class TopWords:
-    """Up to n top words of each of M nodes, strongest first, as places in ``candidates``.
+    """Up to n top words of each of M nodes, strongest first, as places in K ``candidates``.
 
-    ``side`` (M,) is 1 where they are the words of largest coefficient and -1 where they are those of the smallest.
+    ``side`` (M,) is 1 where they are the words of largest coefficient and -1 where they are those of the smallest;
+    ``strength`` (K, M) are the coefficients times the side.
     """
 
     candidates: tuple[str, ...]
     places: tuple[Places, ...]
     side: NDArray[np.int8]
+    strength: Array
     forest: Forest
     n: int
 
@@ -65,14 +68,10 @@ class TopWords:
         rows = np.searchsorted(self.pool, np.concatenate([self.places[node] for node in self.judged] or [self.pool]))
         return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(self.pool), len(self)))
 
-    @property
-    def depths(self) -> range:
-        """The depths of the forest, roots first."""
-        return range(int(self.forest.depth.max()) + 1)
-
-    def at(self, depth: int) -> Places:
-        """Return the nodes of a depth, ascending."""
-        return np.flatnonzero(self.forest.depth == depth).astype(np.int64)
+    @cached_property
+    def trees(self) -> Places:
+        """The number of the tree of every node, (M,)."""
+        return np.searchsorted(self.forest.roots, np.arange(len(self)), side="right").astype(np.int64) - 1
 
 
 def top_words(vectors: Vectors, candidates: Sequence[str], n: int = 10) -> TopWords:
@@ -84,16 +83,12 @@ def top_words(vectors: Vectors, candidates: Sequence[str], n: int = 10) -> TopWo
     """
     if n < 2:
         raise InputError(f"n = {n}, but coherence needs pairs: ask for at least 2 top words.")
-    forest = forest_of(vectors)
-    rows = candidate_rows(vectors, candidates)
-    places, sides = [], []
-    for column in columns_of(vectors, rows):
-        side = 1 if column.sum(dtype=np.float64) >= 0 else -1  # positive mass minus negative mass
-        strength = side * column
-        order = np.argsort(-strength, kind="stable")[:n]
-        places.append(order[strength[order] > 0].astype(np.int64))
-        sides.append(side)
-    return TopWords(tuple(candidates), tuple(places), np.array(sides, dtype=np.int8), forest, n)
+    coefficients = dense_rows(vectors, candidate_rows(vectors, candidates))
+    side = np.where(coefficients.sum(axis=0) >= 0, 1, -1).astype(np.int8)  # positive mass minus negative mass
+    strength = coefficients * side
+    order = np.argsort(-strength, axis=0, kind="stable")[:n]  # (n, M)
+    places = tuple(chosen[strength[chosen, node] > 0] for node, chosen in enumerate(order.T))
+    return TopWords(tuple(candidates), places, side, strength, forest_of(vectors), n)
 
 
 def candidate_rows(vectors: Vectors, candidates: Sequence[str]) -> Places:
@@ -104,30 +99,3 @@ def candidate_rows(vectors: Vectors, candidates: Sequence[str]) -> Places:
             "found none. Hold out more text, or lower min_count."
         )
     return np.array([vectors.index(word) for word in candidates], dtype=np.int64)
-
-
-def columns_of(vectors: Vectors, rows: Places) -> Iterator[NDArray[np.float32]]:
-    """Yield the coefficients of some rows on one node after the other, (K,) each, without a dense matrix."""
-    chosen: Any = vectors.matrix[rows]
-    if isinstance(chosen, np.ndarray):
-        yield from chosen.T
-        return
-    by_column = chosen.tocsc()
-    for node in range(chosen.shape[1]):
-        column = np.zeros(len(rows), dtype=np.float32)
-        stored = slice(by_column.indptr[node], by_column.indptr[node + 1])
-        column[by_column.indices[stored]] = by_column.data[stored]
-        yield column
-
-
-def used_by_word(vectors: Vectors, nodes: Places) -> NDArray[np.int64]:
-    """Return how many of some nodes each word uses, (V,)."""
-    chosen: Any = vectors.matrix[:, nodes]
-    if isinstance(chosen, np.ndarray):
-        return np.asarray(np.count_nonzero(chosen, axis=1), dtype=np.int64)
-    return np.asarray(np.diff(chosen.indptr), dtype=np.int64)
-
-
-def node_density(vectors: Vectors) -> Array:
-    """Return the share of all words that use each node, (M,)."""
-    return np.asarray(vectors.uses() / max(1, len(vectors)), dtype=np.float64)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from wordforest.errors import InputError
+from wordforest.evaluation.bootstrap import Array
 from wordforest.evaluation.meaning.averages import mean_score
-from wordforest.evaluation.meaning.cooccurrence import Array, Places
+from wordforest.evaluation.meaning.cooccurrence import Places
 from wordforest.evaluation.meaning.node_words import top_words
 from wordforest.evaluation.scores import Score
 from wordforest.vectors import Vectors
 
 
-@dataclass(frozen=True, eq=False)
-class Match:
+class Match(NamedTuple):
     """Node ``first[i]`` of one run and node ``second[i]`` of another belong together, (m,) each, m = min(M1, M2).
 
     ``cosine`` (m,) is that of their columns over the common words, without its sign where vectors have signs.
@@ -70,18 +70,17 @@ def stability_scores(
     if len(runs) < 2:
         raise InputError(f"{len(runs)} run came, but stability needs at least 2: learn again with another seed.")
     matches = [match_nodes(a, b, candidates=candidates, n=n) for a, b in combinations(runs, 2)]
-    pairs = list(combinations(range(len(runs)), 2))
+    pairs = combinations(range(len(runs)), 2)
     groups = np.concatenate([a * 10**6 + m.first for (a, _), m in zip(pairs, matches, strict=True)])
-    named = (("stability", "cosine"), ("stability of top words", "share"), ("stability of parents", "share"))
-    values = (
-        np.concatenate([m.cosine for m in matches]),
-        np.concatenate([m.overlap for m in matches]),
-        np.concatenate([m.parents for m in matches]),
-    )
-    has_parents = ~np.isnan(values[2])
-    scores = [mean_score(*name, v, groups=groups, seed=seed) for name, v in zip(named[:2], values[:2], strict=True)]
-    if has_parents.any():
-        scores.append(mean_score(*named[2], values[2][has_parents], groups=groups[has_parents], seed=seed))
+    cosine, overlap, parents = (np.concatenate(found) for found in list(zip(*matches, strict=True))[2:])
+    has_parent = ~np.isnan(parents)
+    scores = [
+        mean_score("stability", "cosine", cosine, groups=groups, seed=seed),
+        mean_score("stability of top words", "share", overlap, groups=groups, seed=seed),
+    ]
+    if has_parent.any():
+        name = "stability of parents"
+        scores.append(mean_score(name, "share", parents[has_parent], groups=groups[has_parent], seed=seed))
     return scores
 
 
