@@ -558,7 +558,6 @@ CASES = (
     Case("explore", "an address that is none", "explore run --host 999.1.1.1 --port 0"),
     Case("explore", "five models", "explore run run run run run --port 0"),
     Case("data", "an unknown set", "data fetch wordsym --data here"),
-    Case("data", "no such mirror", "data fetch analogy --data here --mirror nowhere"),
     Case("any command", "an unknown option", "train corpus.txt --out new --colour red"),
     Case("any command", "letters for a number", "train corpus.txt --out new --window five"),
     Case("any command", "an argument is missing", "neighbors run"),

@@ -61,15 +61,13 @@ class TestEvaluate:
 
 
 class TestData:
-    def test_list_fetch_from_a_mirror_and_check(self, tmp_path):
+    def test_list_fetch_and_check(self, tmp_path):
         place = {"WORDFOREST_CACHE": str(tmp_path / "cache")}
         assert "0 of 1 files here" in done("data", "list", **place).stdout
         assert run_command("data", "check", **place).returncode == 1
-        mirror = tmp_path / "mirror" / "analogy"
-        mirror.mkdir(parents=True)
+        (tmp_path / "cache" / "analogy").mkdir(parents=True)
         gensim = pytest.importorskip("gensim")
-        shutil.copy(Path(gensim.__file__).parent / "test/test_data/questions-words.txt", mirror)
-        done("data", "fetch", "analogy", "--mirror", tmp_path / "mirror", **place)
+        shutil.copy(Path(gensim.__file__).parent / "test/test_data/questions-words.txt", tmp_path / "cache" / "analogy")
         assert "present   analogy/questions-words.txt" in run_command("data", "check", **place).stdout
         assert "here already" in done("data", "fetch", "analogy", **place).stderr
 

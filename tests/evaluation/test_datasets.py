@@ -17,8 +17,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from wordforest.errors import InputError
 from wordforest.evaluation import datasets
@@ -80,10 +78,12 @@ def registry(monkeypatch: pytest.MonkeyPatch, server: Server) -> dict[str, Datas
 
     def file(path: str) -> DataFile:
         url = "" if path.startswith("hand/") else f"{server.url}/public/{path}"
-        return DataFile(path, url, hashlib.sha256(CONTENT[path]).hexdigest(), len(CONTENT[path]))
+        return DataFile(path, hashlib.sha256(CONTENT[path]).hexdigest(), url)
 
-    pairs = Dataset("pairs", "made-up pairs", (file("pairs/one.txt"), file("pairs/two.txt")), "free", "here")
-    hand = Dataset("hand", "made-up answers", (file("hand/made.csv"),), "free", "here", "It is written by hand.")
+    files = (file("pairs/one.txt"), file("pairs/two.txt"))
+    pairs = Dataset("pairs", "similarity", "made-up pairs", "free", "here", files)
+    made = (file("hand/made.csv"),)
+    hand = Dataset("hand", "completion", "made-up answers", "free", "here", made, "It is written by hand.")
     registry = {"pairs": pairs, "hand": hand}
     monkeypatch.setattr(datasets, "DATASETS", registry)
     for path in ("pairs/one.txt", "pairs/two.txt"):
@@ -211,22 +211,6 @@ def test_only_what_is_missing_or_different_is_fetched(tmp_path, registry, server
     assert (tmp_path / "pairs/two.txt").read_bytes() == CONTENT["pairs/two.txt"]
 
 
-def test_a_mirror_on_the_web_takes_the_place_of_all_addresses(tmp_path, registry, server):
-    for path, content in CONTENT.items():
-        server.serve(f"/copy/{path}", content)
-    fetch(["pairs", "hand"], folder=tmp_path, mirror=f"{server.url}/copy/")
-    assert server.seen == [f"/copy/{path}" for path in CONTENT]
-    assert (tmp_path / "hand/made.csv").read_bytes() == CONTENT["hand/made.csv"]
-
-
-@pytest.mark.parametrize("form", [Path, str])
-def test_a_folder_is_a_mirror_too(tmp_path, registry, server, form):
-    mirror = write_copy(tmp_path / "a copy with spaces")
-    fetch(["pairs", "hand"], folder=tmp_path / "cache", mirror=form(mirror))
-    assert found(tmp_path / "cache") == found(mirror)
-    assert server.seen == []
-
-
 def test_a_name_given_twice_is_fetched_once(tmp_path, registry):
     assert len(fetch(["pairs", "pairs"], folder=tmp_path)) == 2
 
@@ -269,16 +253,11 @@ def test_pooch_says_nothing_and_may_speak_again_afterwards(tmp_path, registry):
 # --- what goes wrong
 
 
-@pytest.mark.parametrize("local", [True, False])
-def test_a_wrong_file_is_refused_and_leaves_nothing(tmp_path, registry, server, local):
-    wrong = b"cat\tdog\t1.0\n"
-    mirror = write_copy(tmp_path / "copy")
-    (mirror / "pairs/one.txt").write_bytes(wrong)
-    server.serve("/public/pairs/one.txt", wrong)
+def test_a_wrong_file_is_refused_and_leaves_nothing(tmp_path, registry, server):
+    server.serve("/public/pairs/one.txt", b"cat\tdog\t1.0\n")
     with pytest.raises(InputError) as caught:
-        fetch(["pairs"], folder=tmp_path / "cache", mirror=mirror if local else None)
-    expected = registry["pairs"].files[0].sha256
-    for part in ("pairs/one.txt", expected, "--mirror"):
+        fetch(["pairs"], folder=tmp_path / "cache")
+    for part in ("pairs/one.txt", registry["pairs"].files[0].sha256, "by hand"):
         assert part in str(caught.value)
     assert found(tmp_path / "cache") == []
 
@@ -295,18 +274,15 @@ def test_a_refused_file_leaves_the_one_before_it_and_those_beside_it(tmp_path, r
 
 def test_a_file_that_the_server_lacks_is_told_with_its_answer(tmp_path, registry, server):
     del server.answers["/public/pairs/two.txt"]
-    with pytest.raises(
-        InputError, match=r"/public/pairs/two\.txt: .* the server answered 404 .*Not Found\. .*--mirror"
-    ):
+    with pytest.raises(InputError, match=r"/public/pairs/two\.txt: cannot be fetched \(404 .*Not Found\)\. .*by hand"):
         fetch(["pairs"], folder=tmp_path)
     assert found(tmp_path) == ["pairs/one.txt"]
 
 
-def test_a_file_that_the_mirror_folder_lacks_is_named(tmp_path, registry):
-    mirror = write_copy(tmp_path / "copy")
-    (mirror / "pairs/two.txt").unlink()
-    with pytest.raises(InputError, match=re.escape(str(mirror / "pairs/two.txt"))):
-        fetch(["pairs"], folder=tmp_path / "cache", mirror=mirror)
+def moved(registry: dict[str, Dataset], monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """Let the first of the pairs have another address."""
+    first, *rest = registry["pairs"].files
+    monkeypatch.setitem(registry, "pairs", registry["pairs"]._replace(files=(first._replace(url=url), *rest)))
 
 
 def unused_port() -> int:
@@ -315,21 +291,22 @@ def unused_port() -> int:
         return int(taken.getsockname()[1])
 
 
-def test_without_a_network_one_line_says_what_to_do(tmp_path, registry):
-    mirror = f"http://127.0.0.1:{unused_port()}"
+def test_without_a_network_one_line_says_what_to_do(tmp_path, registry, server, monkeypatch):
+    url = f"http://127.0.0.1:{unused_port()}/pairs/one.txt"
+    moved(registry, monkeypatch, url)
     with pytest.raises(InputError) as caught:
-        fetch(["pairs", "hand"], folder=tmp_path / "cache", mirror=mirror)
+        fetch(["pairs", "hand"], folder=tmp_path / "cache")
     message = str(caught.value)
-    assert message.startswith(f"{mirror}/pairs/one.txt: cannot be reached (Connection refused). ")
-    assert "--mirror URL_OR_FOLDER" in message
+    assert message.startswith(f"{url}: cannot be fetched (Connection refused). ")
     assert str(tmp_path / "cache" / "pairs" / "one.txt") in message
     assert "\n" not in message
     assert found(tmp_path / "cache") == []
 
 
-def test_a_host_without_an_address_is_told_the_same_way(tmp_path, registry):
-    with pytest.raises(InputError, match=r"^http://nowhere\.invalid/pairs/one\.txt: cannot be reached \(.+\)\."):
-        fetch(["pairs"], folder=tmp_path, mirror="http://nowhere.invalid")  # RFC 2606: never resolves
+def test_a_host_without_an_address_is_told_the_same_way(tmp_path, registry, monkeypatch):
+    moved(registry, monkeypatch, "http://nowhere.invalid/pairs/one.txt")  # RFC 2606: never resolves
+    with pytest.raises(InputError, match=r"^http://nowhere\.invalid/pairs/one\.txt: cannot be fetched \(.+\)\."):
+        fetch(["pairs"], folder=tmp_path)
 
 
 def test_a_server_that_never_answers_is_given_up(tmp_path, registry, server, monkeypatch):
@@ -337,7 +314,7 @@ def test_a_server_that_never_answers_is_given_up(tmp_path, registry, server, mon
     over = threading.Event()
     server.answers["/public/pairs/one.txt"] = lambda _: over.wait(5) and None  # then it hangs up
     try:
-        with pytest.raises(InputError, match=r"cannot be reached \(timed out\)"):
+        with pytest.raises(InputError, match=r"cannot be fetched \(.*timed out\)"):
             fetch(["pairs"], folder=tmp_path)
     finally:
         over.set()
@@ -346,7 +323,7 @@ def test_a_server_that_never_answers_is_given_up(tmp_path, registry, server, mon
 def test_a_transfer_that_breaks_off_leaves_nothing(tmp_path, registry, server):
     half = CONTENT["pairs/one.txt"][:30_000]
     server.answers["/public/pairs/one.txt"] = lambda handler: send(handler, half, size=60_000)
-    with pytest.raises(InputError, match=r"one\.txt: cannot be read to its end .*30000 bytes read"):
+    with pytest.raises(InputError, match=r"one\.txt: cannot be fetched .*30000 bytes read"):
         fetch(["pairs"], folder=tmp_path)
     assert found(tmp_path) == []
 
@@ -362,7 +339,7 @@ def test_a_server_cannot_point_at_local_files(tmp_path, registry, server):
         handler.end_headers()
 
     server.answers["/public/pairs/one.txt"] = redirect
-    with pytest.raises(InputError, match=r"one\.txt: cannot be read"):
+    with pytest.raises(InputError, match=r"one\.txt: cannot be fetched"):
         fetch(["pairs"], folder=tmp_path / "cache")
     assert found(tmp_path / "cache") == []
 
@@ -370,8 +347,8 @@ def test_a_server_cannot_point_at_local_files(tmp_path, registry, server):
 INTERRUPTED = """
 import sys
 from wordforest.evaluation import datasets
-file = datasets.DataFile("pairs/one.txt", sys.argv[1], "0" * 64, 60_000)
-datasets.DATASETS = {"pairs": datasets.Dataset("pairs", "", (file,), "", "")}
+file = datasets.DataFile("pairs/one.txt", "0" * 64, sys.argv[1])
+datasets.DATASETS = {"pairs": datasets.Dataset("pairs", "", "", "", "", (file,))}
 try:
     datasets.fetch(["pairs"], folder=sys.argv[2])
 except KeyboardInterrupt:
@@ -413,7 +390,7 @@ def test_an_interrupted_fetch_leaves_nothing(tmp_path, server):
 def test_a_set_without_address_is_explained_after_the_others_were_fetched(tmp_path, registry):
     with pytest.raises(InputError) as caught:
         fetch(["hand", "pairs"], folder=tmp_path)
-    for part in ("hand/made.csv", "no public address", "It is written by hand.", str(tmp_path), "--mirror"):
+    for part in ("hand/made.csv", "no public address", "It is written by hand.", str(tmp_path)):
         assert part in str(caught.value)
     assert found(tmp_path) == PAIRS
 
@@ -427,28 +404,6 @@ def test_an_unknown_name_is_an_error_that_lists_the_names(tmp_path):
     with pytest.raises(InputError, match=r"'wordnet'\. Choose from wordsim, analogy, msr_scc, sst2\."):
         fetch(["wordsim", "wordnet"], folder=tmp_path)
     assert found(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    "mirror",
-    ["ftp://host/data", "http://", "file://host/data", "http://[::1/data", "no/such/folder"],
-)
-def test_other_mirrors_are_refused(tmp_path, mirror):
-    with pytest.raises(InputError, match="expected a folder, or a URL that begins with http:// or https://"):
-        fetch(["wordsim"], folder=tmp_path, mirror=mirror)
-    assert found(tmp_path) == []
-
-
-def test_a_password_in_a_mirror_is_not_shown(tmp_path, registry):
-    with pytest.raises(InputError) as caught:
-        fetch(["pairs"], folder=tmp_path, mirror=f"http://me:secret@127.0.0.1:{unused_port()}/copy")
-    assert "secret" not in str(caught.value)
-
-
-@given(st.sampled_from(["http", "https"]), st.text("ab:@%.", max_size=8), st.text("ab/@:", max_size=8))
-def test_an_address_loses_its_user_and_nothing_else(scheme, user, path):
-    assert datasets._shown(f"{scheme}://{user}@host:80/{path}") == f"{scheme}://host:80/{path}"
-    assert datasets._shown(f"{scheme}://host:80/{path}") == f"{scheme}://host:80/{path}"
 
 
 @pytest.mark.parametrize("call", [check, lambda folder: fetch(["wordsim"], folder=folder)])
@@ -488,11 +443,3 @@ def test_check_of_no_folder_finds_all_missing_and_makes_none(tmp_path):
 @needs_data
 def test_the_data_at_hand_are_those_of_the_registry():
     assert {str(status.path): status.state for status in check(DATA) if status.state != "present"} == {}
-
-
-@needs_data
-def test_all_four_sets_come_from_a_mirror(tmp_path):
-    paths = fetch(DATASETS, folder=tmp_path, mirror=DATA)
-    assert [path.stat().st_size for path in paths] == [file.size for d in DATASETS.values() for file in d.files]
-    assert {status.state for status in check(tmp_path)} == {"present"}
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and path not in paths] == []

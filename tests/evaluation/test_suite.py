@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from wordforest.errors import InputError
-from wordforest.evaluation import METHODS, TASKS, Score, data, evaluate, find_data, judge, scores_of
+from wordforest.evaluation import METHODS, TASKS, Score, datasets, evaluate, find_data, judge, scores_of
 from wordforest.evaluation.scores import TEN_SETS
 from wordforest.evaluation.suite import half_of
 from wordforest.vectors import Vectors
@@ -227,12 +227,12 @@ class TestFindData:
             evaluate(plane, tasks=("sentiment",))
 
     def test_finding_the_sets_of_gensim_does_not_import_it(self) -> None:
-        code = "import sys, wordforest.evaluation.data as d; d._in_gensim(); sys.exit('gensim' in sys.modules)"
+        code = "import sys, wordforest.evaluation.datasets as d; d._in_gensim(); sys.exit('gensim' in sys.modules)"
         subprocess.run([sys.executable, "-c", code], check=True)
 
     def test_no_data_at_all_says_what_to_do(self, plane: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("WORDFOREST_DATA", raising=False)
-        monkeypatch.setattr(data, "find_spec", lambda name: None)
+        monkeypatch.setattr(datasets, "find_spec", lambda name: None)
         with pytest.raises(InputError, match=r"neither data nor WORDFOREST_DATA .* pip install"):
             evaluate(plane)
 

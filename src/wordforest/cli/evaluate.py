@@ -100,7 +100,6 @@ def list_data(data: Path | None = DATA, *, json: bool) -> None:
 def fetch_data(
     names: list[str] = argument("NAME", "wordsim analogy msr_scc sst2"),
     data: Path | None = DATA,
-    mirror: str | None = option(None, "A folder or URL that holds the same files, as in msr_scc/testing_data.csv."),
     *,
     quiet: bool,
     json: bool,
@@ -114,7 +113,7 @@ def fetch_data(
         def on_file(file: Any, fetched: bool) -> None:
             report.say(f"{file.path}: {'fetched' if fetched else 'here already'}")
 
-        paths = datasets.fetch(names, folder=folder, mirror=mirror, on_file=on_file)
+        paths = datasets.fetch(names, folder=folder, on_file=on_file)
         report.say(f"{len(paths)} files are in {folder}")
 
 

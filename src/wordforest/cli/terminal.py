@@ -126,9 +126,9 @@ def show_datasets(datasets: Sequence[Dataset], states: Sequence[Status], *, as_j
         here = sum(status.state == "present" for status in states if status.dataset == one.name)
         if as_json:
             facts = {"name": one.name, "title": one.title, "files": len(one.files), "here": here}
-            deliver_json([{**facts, "bytes": one.size, "terms": one.terms, "source": one.source}])
+            deliver_json([{**facts, "terms": one.terms, "source": one.source}])
             continue
-        lines = [f"{here} of {len(one.files)} files here, {one.size / 1e6:.1f} MB in all", f"{one.terms}; {one.source}"]
+        lines = [f"{here} of {len(one.files)} files here", f"{one.terms}; {one.source}"]
         lines += [one.by_hand] if one.by_hand and here < len(one.files) else []
         show(*(f"          {line}" for line in lines), title=f"{one.name:<9} {one.title}")
 

@@ -2,7 +2,7 @@
 
 from wordforest.evaluation.analogy import METHODS
 from wordforest.evaluation.compare import Comparison, compare
-from wordforest.evaluation.data import TASKS, Data, find_data
+from wordforest.evaluation.datasets import TASKS, Data, find_data
 from wordforest.evaluation.report import (
     Grid,
     as_latex,

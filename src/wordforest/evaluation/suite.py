@@ -12,7 +12,7 @@ from typing import Literal, TypeVar, get_args
 from wordforest.errors import InputError
 from wordforest.evaluation.analogy import OFFSET, Method, judge_analogies, read_questions
 from wordforest.evaluation.completion import judge_completion, read_gaps
-from wordforest.evaluation.data import TASKS, Data, find_data
+from wordforest.evaluation.datasets import TASKS, Data, find_data
 from wordforest.evaluation.scores import Outcome, Score, scores_of
 from wordforest.evaluation.sentiment import Reviews, judge_sentiment, read_reviews
 from wordforest.evaluation.similarity import judge_similarity, pair_text, read_pairs
