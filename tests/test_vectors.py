@@ -221,6 +221,45 @@ def test_bad_input_is_refused(words: list[str], matrix: object, forest: Forest |
         Vectors(words, matrix, forest=forest)
 
 
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array])
+def test_own_parts_of_an_additive_forest_are_what_a_parent_has_more_than_its_children(make: type) -> None:
+    rng = np.random.default_rng(0)
+    forest = Forest.complete(3, (2, 2))
+    Z = np.maximum(rng.standard_normal((20, len(forest))), 0)
+    Z[:, forest.depth == 1] = 0
+    A = np.array([[z[i : forest.end[i]].sum() for i in range(len(forest))] for z in Z])
+    own = Vectors([f"w{i}" for i in range(20)], make(A.astype(np.float32)), forest=forest).own
+    found = own.toarray() if sparse.issparse(own) else own
+    np.testing.assert_allclose(found, Z, atol=1e-5)
+    assert not found[:, forest.depth == 1].any()  # rounding leaves nothing
+
+
+@pytest.mark.parametrize("row", [[1, 2], [-3, -4], [2, -1], [0, 1]])
+def test_own_parts_of_any_other_forest_are_the_values(row: list[float]) -> None:
+    vectors = Vectors(["a", "b"], [row, [2, 1]], forest=Forest([-1, 0]))
+    assert vectors.own is vectors.matrix
+
+
+def test_own_parts_without_a_forest_are_the_values(vectors: Vectors) -> None:
+    assert vectors.own is vectors.matrix
+
+
+def test_labels_name_the_nodes_and_given_ones_go_first() -> None:
+    vectors = Vectors(["hot", "cold"], [[2, 0], [0, 3]], labels={1: "Low temperatures"})
+    assert vectors.labels[0] == ("hot",)
+    assert vectors.labels[1] == ("Low temperatures",)
+
+
+def test_a_label_of_a_node_that_there_is_not_is_refused() -> None:
+    with pytest.raises(InputError, match="node 2 does not exist: choose one from 0 to 1"):
+        Vectors(["hot"], [[1, 0]], labels={2: "more"})
+
+
+def test_the_path_of_a_word_is_an_outline_when_printed() -> None:
+    vectors = Vectors(["hot"], [[3, 1]], forest=Forest([-1, 0]), labels={0: "heat"})
+    assert str(vectors.path("hot")) == "hot\n  tree 0, 100.0%\n    0 heat   100.0%  +3\n      1 hot   33.3%  +1"
+
+
 def test_an_unknown_word_is_a_key_error_with_a_plain_sentence() -> None:
     with pytest.raises(KeyError) as caught:
         Vectors(["queen", "kin", "king"], np.eye(3))["kign"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,14 @@ from scipy import sparse
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 
+if TYPE_CHECKING:
+    from wordforest.reading import Labels, WordPath
+
 Dense: TypeAlias = NDArray[np.float32]
 CSR: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
 Neighbors: TypeAlias = list[tuple[str, float]]
 
+_ROUNDING = 1e-4  # of a parent's value: what sums of its children in few digits may be off
 _SUGGEST_FROM = 50_000  # first rows searched for a close spelling: all of a large vocabulary takes seconds
 
 
@@ -40,16 +44,25 @@ class Vectors:
     """V words and their vectors, a row each: ``matrix`` (V, M), dense or any SciPy sparse matrix.
 
     Kept as write-protected float32, as an ndarray or as CSR without stored zeros. The caller's arrays
-    are left alone; they are shared, not copied, where they are protected float32 already.
+    are left alone; they are shared, not copied, where they are protected float32 already. ``labels`` are names that
+    somebody gave to nodes; they go before the words that a node is named by else.
 
     >>> Vectors(["hot", "warm", "cold"], [[2, 0], [1, 1], [-1, 0]]).most_similar("hot", k=1)
     [('warm', 0.7071067690849304)]
     """
 
-    def __init__(self, words: Sequence[str], matrix: Any, *, forest: Forest | None = None) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        matrix: Any,
+        *,
+        forest: Forest | None = None,
+        labels: Mapping[int, str] | None = None,
+    ) -> None:
         self.words: tuple[str, ...] = tuple(words)
         self.matrix: Dense | CSR = _protected_csr(matrix) if sparse.issparse(matrix) else _protected(matrix)
         self.forest = forest
+        self.given_labels = dict(labels or {})
         self._row = _rows_by_word(self.words)
         self._check()
 
@@ -62,6 +75,8 @@ class Vectors:
                 f"the forest has {len(self.forest)} nodes, but the matrix has {columns} columns. "
                 "Give the forest that these vectors were learned with, or none."
             )
+        for node in self.given_labels:
+            self.check_node(node)
         row = first_non_finite_row(self.matrix)
         if row is not None:
             raise InputError(
@@ -105,6 +120,37 @@ class Vectors:
         size = np.sqrt(np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64))[:, None]
         unit = np.zeros(self.dense.shape, np.float32)
         return _frozen(np.divide(self.dense, size, out=unit, where=size > 0, casting="same_kind"))
+
+    @cached_property
+    def own(self) -> Dense | CSR:
+        """What each word has at each node itself, shape (V, M): ``matrix``, but less in an additive forest.
+
+        There no value is below zero and a parent has at least what its children have together; its own part is what
+        it has more.
+        """
+        if self.forest is None or self.has_negatives:
+            return self.matrix
+        children = np.flatnonzero(self.forest.parent >= 0)
+        to_parent = (np.ones(len(children), np.float32), (children, self.forest.parent[children]))
+        below = self.matrix @ sparse.csr_array(to_parent, shape=(len(self.forest), len(self.forest)))
+        if not below.sum() or ((1 + _ROUNDING) * self.matrix - below).min() < 0:
+            return self.matrix
+        own = self.matrix - below
+        own = own * (own > _ROUNDING * self.matrix)
+        return _protected_csr(own) if sparse.issparse(own) else _frozen(own)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """A few words that name each node, best first; or the name that somebody gave to it."""
+        from wordforest.reading import label_nodes
+
+        return label_nodes(self)
+
+    def path(self, word: str) -> WordPath:
+        """Return the way of a word through the trees that it uses, strongest first; printed, it is an outline."""
+        from wordforest.reading import word_path
+
+        return word_path(self, word, labels=self.labels)
 
     def similarity(self, a: str, b: str) -> float:
         """Return the cosine of the vectors of two words; 0 where one of them is a zero vector."""
@@ -152,11 +198,15 @@ class Vectors:
 
     def top_words(self, node: int, k: int = 10) -> tuple[Neighbors, Neighbors]:
         """Return the k words of largest positive and the k of most negative value in a dimension."""
-        if not 0 <= node < self.n_dimensions:
-            raise InputError(f"node {node} does not exist: choose one from 0 to {self.n_dimensions - 1}.")
+        self.check_node(node)
         column = self.dense[:, node]
         high, low = np.flatnonzero(column > 0), np.flatnonzero(column < 0)
         return self._named(_largest(column, high, k), column), self._named(_largest(-column, low, k), column)
+
+    def check_node(self, node: int) -> None:
+        """Refuse a dimension that there is not."""
+        if not 0 <= node < self.n_dimensions:
+            raise InputError(f"node {node} does not exist: choose one from 0 to {self.n_dimensions - 1}.")
 
     def scaled(self, power: float) -> Vectors:
         """Return vectors whose dimensions have their norms s raised to a power, ``a_j s_j^(power - 1)``; zeros stay.

@@ -58,6 +58,12 @@ class TestVectors:
         assert back.words == there.words
         assert np.array_equal(back.dense, there.dense)
 
+    def test_convert_to_a_run_keeps_labels(self, run, tmp_path):
+        own = shutil.copytree(run, tmp_path / "own")
+        (own / "labels.tsv").write_text("1\tmine\n")
+        done("convert", own, tmp_path / "copy")
+        assert wf.load_run(tmp_path / "copy").labels == {1: "mine"}
+
     def test_convert_overwrites_only_with_force(self, run, tmp_path):
         target = tmp_path / "v.txt"
         target.write_text("mine")
@@ -93,7 +99,7 @@ def test_inspect_writes_other_forms(readable: Path, form: str, first: str) -> No
 def test_inspect_of_a_node_lists_its_words_as_asked(readable: Path) -> None:
     members = json.loads(done("inspect", readable, "--node", 0, "-k", 3, "--json").stdout)
     assert len(members) == 3
-    assert {"word", "length", "share", "node"} <= set(members[0])
+    assert {"word", "strength", "share", "node"} <= set(members[0])
 
 
 def test_inspect_of_a_node_is_no_graph(readable: Path) -> None:

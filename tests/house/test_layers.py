@@ -25,7 +25,7 @@ ALLOWED = {
     "text": "errors options runtime text",
     "counts": "errors options runtime text counts",
     "coder": "errors options runtime coder",
-    "vectors": "errors coder.forest",
+    "vectors": "errors coder.forest reading",  # whose labels and paths they hand on, imported when asked for
     "reading": "errors vectors coder.forest reading",
     "evaluation": "errors runtime vectors coder.forest evaluation",
     "figures": "errors vectors coder.forest figures",

@@ -109,6 +109,7 @@ def test_the_command_writes_a_run_that_others_read(corpus: Path, tmp_path: Path)
     wf.train(corpus, out=tmp_path / "run", **FAST)
     (tmp_path / "new.txt").write_text(corpus.read_text() + "A lynx eats a lynx.\n")
     wf.count_corpus(tmp_path / "new.txt", tmp_path / "counts", min_count=2)
+    (tmp_path / "run" / "labels.tsv").write_text("3\tpets\n")
     encode = ["encode", tmp_path / "run", tmp_path / "counts", "--out", tmp_path / "out"]
     first = run_command(*encode).stderr.splitlines()
     assert [line.split(":")[0] for line in first] == ["note", "encode", f"wrote {tmp_path / 'out'}"]
@@ -121,10 +122,12 @@ def test_the_command_writes_a_run_that_others_read(corpus: Path, tmp_path: Path)
         "config.json",
         "forest.json",
         "history.jsonl",
+        "labels.tsv",
         "vocab.tsv",
     ]
     for look in (["neighbors", "cat"], ["inspect"], ["evaluate"], ["path", "cat"]):
         assert run_command(look[0], tmp_path / "out", *look[1:]).returncode == 0
+    assert wf.load_run(tmp_path / "out").labels == {3: "pets"}
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert (config["min_count"], config["trees"], config["dictionary_of"]) == (2, 2, str(tmp_path / "run"))
     assert config["gap"] <= 1e-6

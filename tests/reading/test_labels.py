@@ -24,20 +24,55 @@ from wordforest.vectors import Vectors
 def labels_by_definition(vectors: Vectors, rarity: float) -> np.ndarray:
     """The scores of the docstring written word by word, (V, M); nan where a word cannot label a node."""
     a, forest = vectors.dense.astype(np.float64), vectors.forest
+    own = np.array(vectors.own if isinstance(vectors.own, np.ndarray) else vectors.own.toarray(), dtype=np.float64)
     score = np.full(a.shape, np.nan)
     for i in range(len(forest)):
         group = slice(i, forest.end[i])
         users = [v for v in range(len(a)) if a[v, i] > 0] or [v for v in range(len(a)) if a[v, i] < 0]
-        c = sum((abs(a[u, i]) * a[u, group] for u in users), np.zeros(forest.end[i] - i))
+        p = {v: [own[v, i], *(own[v, c : forest.end[c]].sum() for c in forest.children(i))] for v in users}
+        share = {v: np.abs(own[v, group]).sum() / np.abs(own[v]).sum() for v in users}
+        mean = sum((share[v] * np.array(p[v]) for v in users), np.zeros(1 + len(forest.children(i))))
         for v in users:
-            typical = a[v, group] @ c / np.linalg.norm(c)
-            within = np.linalg.norm(a[v, group]) / np.linalg.norm(a[v])
-            score[v, i] = typical * within / np.log2(v + 500) ** rarity
+            sizes = np.linalg.norm(p[v]) * np.linalg.norm(mean)
+            typical = p[v] @ mean / sizes if sizes > 0 else 0.0
+            score[v, i] = np.abs(own[v, group]).sum() * share[v] * typical / np.log2(v + 500) ** rarity
     return score
 
 
 def test_labels_of_a_forest_worked_by_hand(sport: Vectors) -> None:
     assert label_nodes(sport, k=1) == [("ball",), ("ball",), ("racket",), ("goal",), ("sprint",), ("piano",), ()]
+
+
+def test_an_additive_forest_is_labelled_by_what_its_words_have_of_their_own() -> None:
+    # own parts: w0 has both children, w1 only the first, w2 only the second; all have the same value at the root
+    a = [[4, 2, 2], [4, 4, 0], [4, 0, 4]]
+    assert label_nodes(named(np.array(a), Forest([-1, 0, 0])), k=1) == [("w0",), ("w1",), ("w2",)]
+
+
+def test_letters_initials_and_marks_stand_behind_words() -> None:
+    words = ["n", "x²", "st", "1980s", "ring", "field", "group", "don't", "中", "हिन्दी"]
+    vectors = Vectors(words, np.linspace(9, 8, len(words))[:, None])
+    assert label_nodes(vectors, k=6) == [("ring", "field", "group", "don't", "中", "हिन्दी")]
+    few = Vectors(words[:5], np.linspace(9, 8, 5)[:, None])
+    assert label_nodes(few, k=5) == [("ring", "n", "st")]  # enough
+
+
+def test_words_of_many_uses_stand_behind_those_with_a_home() -> None:
+    a = np.kron(np.eye(5), np.ones((3, 1)))  # three words for each of five trees
+    spread = np.full((1, 5), 10.0)  # a fifth of it in every tree
+    words = ["all", *(f"{name}{i}" for name in "abcde" for i in ("us", "um", "or"))]
+    labels = label_nodes(Vectors(words, np.concatenate([spread, a])), k=3)
+    assert labels[1] == ("bus", "bum", "bor")
+
+
+def test_stop_words_label_a_node_only_where_there_is_nothing_else() -> None:
+    vectors = Vectors(["The", "king", "of"], [[9, 9], [1, 0], [0, 2]])
+    assert label_nodes(vectors, stop_words=["the", "OF"]) == [("king",), ("The", "of")]
+
+
+def test_a_name_that_was_given_is_the_label_and_leaves_the_others_as_they_are(sport: Vectors) -> None:
+    renamed = Vectors(sport.words, sport.matrix, forest=sport.forest, labels={1: "ball games"})
+    assert label_nodes(renamed, 2) == [*label_nodes(sport, 2)[:1], ("ball games",), *label_nodes(sport, 2)[2:]]
 
 
 def test_a_word_at_home_elsewhere_labels_a_node_less_than_one_at_home_there() -> None:
@@ -57,7 +92,7 @@ def test_the_more_frequent_of_two_equal_words_comes_first() -> None:
 
 def test_rarity_weighs_the_rank_and_zero_ignores_it() -> None:
     a = np.ones((3000, 1))
-    a[2999] = 1.1  # it gains less than it loses: (log2(2999 + 500) / log2(500))^3 = 2.26
+    a[2999] = 1.1  # it gains less than it loses: (log2(2999 + 500) / log2(500))^2 = 1.72
     assert label_nodes(named(a), k=1) == [("w0",)]
     assert label_nodes(named(a), k=1, rarity=0) == [("w2999",)]
 

@@ -25,11 +25,34 @@ from wordforest.vectors import UnknownWordError, Vectors
 def test_a_word_goes_through_its_strongest_tree_first(sport: Vectors) -> None:
     vectors = Vectors(["fan"], [[1, 0, 0, 2, 0, 2, 0]], forest=SPORT)
     first, second = word_path(vectors, "fan", labels=LABELS).trees
-    assert (first.tree, first.share) == (0, pytest.approx(5 / 9))
+    assert (first.tree, first.share) == (0, pytest.approx(3 / 5))
     assert [(step.node, step.value) for step in first.steps] == [(0, 1.0), (1, 0.0), (3, 2.0)]  # 1 lies between
-    assert [step.share for step in first.steps] == pytest.approx([1 / 9, 0, 4 / 9])
-    assert [step.within for step in first.steps] == pytest.approx([5 / 9, 4 / 9, 4 / 9])
+    assert [step.share for step in first.steps] == pytest.approx([1 / 5, 0, 2 / 5])
+    assert [step.within for step in first.steps] == pytest.approx([3 / 5, 2 / 5, 2 / 5])
     assert (second.tree, second.steps[0].label) == (1, ("piano",))
+
+
+def test_a_node_that_is_only_passed_has_no_value_in_the_text() -> None:
+    found = word_path(Vectors(["fan"], [[1, 0, 0, 2, 0, 2, 0]], forest=SPORT), "fan", labels=LABELS)
+    assert str(found).splitlines()[1:5] == [
+        "  tree 0, 60.0%",
+        "    0 sport         60.0%  +1",
+        "      1 ball goal   40.0%  -",
+        "        3 goal      40.0%  +2",
+    ]
+
+
+def test_shares_of_an_additive_forest_are_values_over_the_sum_of_the_roots() -> None:
+    vectors = Vectors(["goal"], [[6, 4, 1, 3, 0, 2, 1]], forest=SPORT)  # own: 2 0 1 3 0, 1 1
+    steps = [step for tree in vectors.path("goal").trees for step in tree.steps]
+    assert {step.node: step.within for step in steps} == pytest.approx(
+        {0: 6 / 8, 1: 4 / 8, 2: 1 / 8, 3: 3 / 8, 5: 2 / 8, 6: 1 / 8}
+    )
+    assert {step.node: step.share for step in steps} == pytest.approx(
+        {0: 2 / 8, 1: 0, 2: 1 / 8, 3: 3 / 8, 5: 1 / 8, 6: 1 / 8}
+    )
+    assert min(step.value for step in steps) > 0
+    assert subtree_words(vectors, 1)[0].node == 3  # where the word has most of its own, not where its value is largest
 
 
 def test_an_unknown_word_is_told_with_close_ones(sport: Vectors) -> None:
@@ -39,7 +62,7 @@ def test_an_unknown_word_is_told_with_close_ones(sport: Vectors) -> None:
 
 def test_a_word_without_values_uses_no_node() -> None:
     found = word_path(Vectors(["void", "a"], [[0.0], [1.0]]), "void")
-    assert (found.length, found.trees) == (0.0, ())
+    assert (found.strength, found.trees) == (0.0, ())
     assert paths_as_text([found]) == "void: uses no node\n"
 
 
@@ -56,7 +79,7 @@ def test_shares_of_a_word_add_up_and_its_path_holds_all_it_uses(vectors: Vectors
 def test_words_part_at_the_deepest_node_where_both_are(sport: Vectors) -> None:
     (common,) = common_nodes(sport, ["racket", "goal"], labels=LABELS)
     assert (common.node, common.label) == (1, ("ball", "goal"))
-    assert common.shares == pytest.approx([17 / 18, 17 / 18])
+    assert common.shares == pytest.approx([5 / 6, 5 / 6])
 
 
 def test_words_meet_in_a_node_that_lies_between_them_even_where_both_are_zero_there() -> None:
@@ -90,9 +113,9 @@ def test_paths_as_text(sport: Vectors) -> None:
     assert paths_as_text(found, common_nodes(sport, words, labels=LABELS), trees=1).splitlines() == [
         "goal",
         "  tree 0, 100.0%",
-        "    0 sport          5.6%  +1",
-        "      1 ball goal    5.6%  +1",
-        "        3 goal      88.9%  +4",
+        "    0 sport        100.0%  +1",
+        "      1 ball goal   83.3%  +1",
+        "        3 goal      66.7%  +4",
         "fan",
         "  tree 0, 50.0%",
         "    0 sport   50.0%  +2",
@@ -108,9 +131,9 @@ def test_paths_as_text_of_words_that_never_meet(sport: Vectors) -> None:
 
 
 def test_paths_as_text_leaves_small_branches_out() -> None:
-    vectors = named(np.array([[1.0, 0.01, 0.0, 0.02]]), Forest([-1, 0, -1, -1]))
+    vectors = named(np.array([[1.0, 0.001, 0.0, 0.002]]), Forest([-1, 0, -1, -1]))
     text = paths_as_text([word_path(vectors, "w0", labels=[("a",), ("b",), ("c",), ("d",)])])
-    assert text == "w0\n  tree 0, 100.0%\n    0 a  100.0%  +1\n  1 more tree, 0.0%\n"
+    assert text == "w0\n  tree 0, 99.8%\n    0 a   99.8%  +1\n  1 more tree, 0.2%\n"
 
 
 def test_paths_as_object_is_json(sport: Vectors) -> None:
@@ -121,18 +144,18 @@ def test_paths_as_object_is_json(sport: Vectors) -> None:
         "depth": 2,
         "label": ["goal"],
         "value": 4.0,
-        "share": pytest.approx(16 / 18),
-        "within": pytest.approx(16 / 18),
+        "share": pytest.approx(4 / 6),
+        "within": pytest.approx(4 / 6),
     }
     assert read["common"][0]["node"] == 0
 
 
-def test_words_of_a_subtree_come_by_their_length_in_it(sport: Vectors) -> None:
-    found = subtree_words(sport, 1, k=4)
-    assert [member.word for member in found] == ["#rare#", "racket", "goal", "ball"]
-    assert [member.length for member in found[1:]] == pytest.approx([17**0.5, 17**0.5, 11**0.5])
-    assert found[3].share == pytest.approx(11 / 12)
-    assert [member.node for member in found[1:]] == [2, 3, 1]
+def test_words_of_a_subtree_come_by_what_they_have_in_it(sport: Vectors) -> None:
+    found = subtree_words(sport, 1, k=5)
+    assert [member.word for member in found] == ["#rare#", "ball", "racket", "goal", "sport"]
+    assert [member.strength for member in found[1:]] == [5, 5, 5, 1]
+    assert found[2].share == pytest.approx(5 / 6)
+    assert [member.node for member in found[1:]] == [1, 2, 3, 1]
 
 
 def test_of_equally_strong_nodes_the_deepest_is_named(sport: Vectors) -> None:
@@ -152,4 +175,4 @@ def test_an_unknown_node_is_refused(sport: Vectors, node: int) -> None:
 
 def test_subtree_as_text(sport: Vectors) -> None:
     text = subtree_as_text(subtree_words(sport, 4, k=2), LABELS)
-    assert text == "#rare#   16.7%  4 sprint\nsprint   94.1%  4 sprint\n"
+    assert text == "#rare#   16.7%  4 sprint\nsprint   80.0%  4 sprint\n"

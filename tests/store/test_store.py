@@ -179,6 +179,38 @@ def test_vectors_of_a_run_carry_its_forest() -> None:
     assert run.vectors is run.vectors
 
 
+def test_labels_that_somebody_wrote_are_read_and_kept(tmp_path: Path) -> None:
+    save_run(tmp_path / "run", make_run())
+    assert not (tmp_path / "run" / "labels.tsv").exists()
+    (tmp_path / "run" / "labels.tsv").write_bytes(
+        "\ufeffnode\tlabel\r\n2\tThings, in general\r\n\r\n0\t Größe \r\n".encode()
+    )
+    run = load_run(tmp_path / "run")
+    assert run.labels == {2: "Things, in general", 0: "Größe"}
+    assert run.vectors.labels[2] == ("Things, in general",)
+    save_run(tmp_path / "other", replace(run, labels={**run.labels, 1: "a\ttab\n"}))
+    assert (tmp_path / "other" / "labels.tsv").read_text("utf-8") == "0\tGröße\n1\ta tab\n2\tThings, in general\n"
+    save_run(tmp_path / "run", make_run())  # a new run has a new forest
+    assert load_run(tmp_path / "run").labels == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("0 one", "line 1: expected the number of a node from 0 to 2, a tab and a label, but '0 one' came"),
+        ("0\tone\n3\tthree", "line 2: expected the number of a node from 0 to 2"),
+        ("-1\tone", "line 1: expected"),
+        ("1\t ", "line 1: expected"),
+        ("1\tone\n1\tuno", "line 2: node 1 has a label already. Keep one of them"),
+    ],
+)
+def test_a_bad_line_of_labels_is_named(tmp_path: Path, content: str, message: str) -> None:
+    save_run(tmp_path, make_run())
+    (tmp_path / "labels.tsv").write_text(content)
+    with pytest.raises(InputError, match=rf"labels\.tsv, {message}"):
+        load_run(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -74,11 +74,6 @@ class Model:
         """Compute now what the first questions would wait for."""
         _ = self.vectors.unit, self.spelling, self.labels, self.used
 
-    def check_node(self, node: int) -> None:
-        """Raise an InputError for a node that the forest does not have."""
-        if not 0 <= node < len(self.forest):
-            raise InputError(f"node {node} does not exist: this forest has the nodes 0 to {len(self.forest) - 1}.")
-
 
 def open_models(names: Sequence[str], on_notice: Callable[[str], None] | None = None) -> list[Model]:
     """Return the models of run folders or files of vectors; what a person should know goes to ``on_notice``."""

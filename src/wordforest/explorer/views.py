@@ -72,7 +72,7 @@ def page_view(models: list[Model], route: Route) -> dict[str, Any]:
     elif route.kind == "map":
         view |= {"node": route.node, "model": route.model}
         if route.node is not None:
-            models[route.model].check_node(route.node)
+            models[route.model].vectors.check_node(route.node)
     return view
 
 
@@ -88,7 +88,7 @@ def node_card(model: Model, node: int, k: int = _CARD_WORDS) -> dict[str, Any]:
 
     Contexts come from the node's column of D (V, M), and are None where the model has no dictionary of its words.
     """
-    model.check_node(node)
+    model.vectors.check_node(node)
     positive, negative = model.vectors.top_words(node, k)
     return {
         "node": node,
@@ -170,7 +170,7 @@ def near_words(model: Model, word: str) -> list[str]:
 
 def node_values(model: Model, node: int) -> tuple[NDArray[np.int16], float]:
     """Return a node's coefficient for every word, (V,), as shares of the largest size, and that size."""
-    model.check_node(node)
+    model.vectors.check_node(node)
     shares, limit = quantised(model.vectors.dense[None, :, node].astype(np.float64))
     return shares[0], float(limit[0])
 

@@ -78,7 +78,8 @@ def encode_counts(
         with store.workplace(job.folder) if job.folder and on_cluster else nullcontext(Path()) as place:
             file = place / "codes.safetensors" if on_cluster else None
             codes = codes_in_file(file, A, unit=unit) if file else as_codes(A, unit=unit)
-            encoded = Run(vocabulary.words, vocabulary.counts, codes, None, learned.forest, config)
+            words, numbers = vocabulary.words, vocabulary.counts
+            encoded = Run(words, numbers, codes, None, learned.forest, config, labels=learned.labels)
             job.save_run(encoded, file)
     return encoded
 

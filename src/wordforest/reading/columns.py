@@ -1,4 +1,4 @@
-"""Vectors read by dimension: which words use a node, and with what values in the node's group."""
+"""Vectors read by dimension: which words use a node, and what they have of their own in the node's group."""
 
 from __future__ import annotations
 
@@ -8,45 +8,57 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.vectors import Vectors, forest_of
+from wordforest.vectors import CSR, Dense, Vectors, forest_of
 
 Rows: TypeAlias = NDArray[np.intp]
 
 
 class Columns:
-    """The columns of the vectors, whether these are dense or sparse. Without a forest each dimension is a tree."""
+    """The columns of the vectors, whether these are dense or sparse. Without a forest each dimension is a tree.
+
+    ``strength`` (V,) sums up the size of what each word has at all nodes itself.
+    """
 
     def __init__(self, vectors: Vectors) -> None:
         self.words = vectors.words
         self.forest = forest_of(vectors)
-        matrix = vectors.matrix
-        if isinstance(matrix, np.ndarray):
-            self._dense: NDArray[np.float32] | None = np.ascontiguousarray(matrix.T)  # (M, V): a column lies together
-            self.length = np.sqrt(np.einsum("vm,vm->v", matrix, matrix, dtype=np.float64))  # (V,)
-            return
-        self._dense = None
-        self._columns = sparse.csc_array(matrix)
-        squares = self._columns.data.astype(np.float64) ** 2
-        self.length = np.sqrt(np.bincount(self._columns.indices, squares, minlength=len(self.words)))  # (V,)
+        self._values = _by_column(vectors.matrix)
+        self._own = self._values if vectors.own is vectors.matrix else _by_column(vectors.own)
+        if isinstance(self._own, np.ndarray):
+            self.strength = np.abs(self._own).sum(axis=0, dtype=np.float64)
+        else:
+            sizes = np.abs(self._own.data.astype(np.float64))
+            self.strength = np.bincount(self._own.indices, sizes, minlength=len(self.words))
 
     def used(self, node: int) -> tuple[Rows, NDArray[np.float64]]:
         """Return the rows (n,), ascending, that are not zero in a dimension, and their values there (n,)."""
-        if self._dense is not None:
-            column = self._dense[node]
-            rows = np.flatnonzero(column)
-            return rows, column[rows].astype(np.float64)
-        part = slice(self._columns.indptr[node], self._columns.indptr[node + 1])
-        return self._columns.indices[part].astype(np.intp), self._columns.data[part].astype(np.float64)
+        return _column(self._values, node)
+
+    def own(self, node: int) -> tuple[Rows, NDArray[np.float64]]:
+        """Return the rows (n,), ascending, that have something at a node itself, and how much (n,)."""
+        return _column(self._own, node)
 
     def group(self, node: int, rows: Rows) -> NDArray[np.float64]:
-        """Return the values of some rows in the group of a node, which is itself and its descendants: (g, n)."""
+        """Return what some rows have of their own in the group of a node: itself and its descendants, (g, n)."""
         nodes = slice(node, int(self.forest.end[node]))
-        if self._dense is not None:
-            return self._dense[nodes].take(rows, axis=1).astype(np.float64)
-        block = self._columns[:, nodes].tocsr()[rows].toarray().T
+        if isinstance(self._own, np.ndarray):
+            return self._own[nodes].take(rows, axis=1).astype(np.float64)
+        block = self._own[:, nodes].tocsr()[rows].toarray().T
         return np.ascontiguousarray(block, dtype=np.float64)
+
+
+def _by_column(matrix: Dense | CSR) -> Any:
+    """Return a matrix (V, M) so that a column lies together: CSC, or (M, V)."""
+    return np.ascontiguousarray(matrix.T) if isinstance(matrix, np.ndarray) else sparse.csc_array(matrix)
+
+
+def _column(columns: Any, node: int) -> tuple[Rows, NDArray[np.float64]]:
+    if isinstance(columns, np.ndarray):
+        rows = np.flatnonzero(columns[node])
+        return rows, columns[node, rows].astype(np.float64)
+    part = slice(columns.indptr[node], columns.indptr[node + 1])
+    return columns.indices[part].astype(np.intp), columns.data[part].astype(np.float64)
 
 
 def largest(score: NDArray[Any], k: int) -> Rows:
@@ -62,9 +74,3 @@ def check_k(k: int) -> None:
     """Refuse to look for fewer than one word."""
     if k < 1:
         raise InputError(f"k = {k}, but at least one word must be asked for.")
-
-
-def check_node(forest: Forest, node: int) -> None:
-    """Refuse a node that the forest does not have."""
-    if not 0 <= node < len(forest):
-        raise InputError(f"node {node} does not exist: choose one from 0 to {len(forest) - 1}.")

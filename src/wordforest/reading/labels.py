@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +18,9 @@ Labels: TypeAlias = Sequence[Label]
 
 _COMMON = 500  # ranks of function words and the most general ones: among them frequency says little
 _TAKEN = 6  # words that a node takes from those below, asked for or not: short labels are the start of longer ones
+_ENOUGH = 3  # good words, from which on a label needs no others
+_LETTERS = 3  # of a good word, where the script has capitals: two are mostly initials and marks
+_AT_HOME = 0.4  # share of a good word in its strongest tree, over that of the median word
 
 
 class _Scored(NamedTuple):
@@ -25,44 +29,50 @@ class _Scored(NamedTuple):
     score: NDArray[np.float32]  # (n,)
 
 
-def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 3.0) -> list[Label]:
+def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words: Collection[str] = ()) -> list[Label]:
     """Return up to k words for every node, best first; none for a node that no word uses.
 
-    With g the group of node i (itself and its descendants), word v at rank r_v scores where its a_vi > 0
+    With z what words have at nodes themselves (``Vectors.own``), word v at rank r_v scores at a node i that it uses
 
-        s_vi = <a_vg, c_i>  *  |a_vg| / |a_v|  /  log2(r_v + 500)^rarity
+        s_vi = b_vi  *  b_vi / b_v  *  cos(p_vi, p_i)  /  log2(r_v + 500)^rarity
 
-    - ``c_i``, of length 1, points along the sum over words u with a_ui > 0 of ``a_ui a_ug``: what those who use
-      the node do in its group. The product is large for words that use the node strongly and its children as most
-      do. So a parent is named by what its children share (music songs band), not by words that hardly leave it,
-      which are names and rare words, nor by the words of one child. At a leaf it is a_vi.
-    - ``|a_vg| / |a_v|`` is the part of the word that lies in the group: words at home in another tree or in a
-      sibling lose.
+    - ``b_vi`` is the sum of |z_vj| over the node and all below it, in an additive forest a_vi: how much of the node
+      the word has. ``b_v`` is the sum over all nodes, so that the second factor is the share of the word that lies
+      here: words at home in another tree or in a sibling lose.
+    - ``p_vi`` lists what the word has at the node itself and in the branch of each child, ``p_i`` is the mean of that
+      over the words that use the node, weighed by their shares. So a parent is named by what its children have in
+      common (music songs band), not by the words of one child. At a leaf the factor is 1.
     - ``log2(r_v + 500)`` is about the information of the word in bits (Zipf, flat among the first few hundred ranks,
       so that function words gain nothing): everyday words make better labels. Rows are expected in order of
       frequency; ``rarity=0`` ignores their order.
 
-    Then, from the roots down, a node takes its best words, but none that a node above it takes (six or k), that scores
-    higher at a sibling, or that is a marker such as ``#rare#``. A node left without any takes its best words though
-    they stand elsewhere, and a marker only if nothing else uses it. A signed dimension is labelled by its positive
-    side, and by the negative one where nothing is positive. Scores are compared in float32, equal ones in row order.
+    Then, from the roots down, a node takes its best words, but none that a node above it takes (six or k) or that
+    scores higher at a sibling. Good words come first: of letters only, three or more where the script has capitals
+    (two are mostly initials), and with a home: words of many uses have less than 0.4 of the median word's share in
+    their strongest tree. Only where fewer than three are good, other words of letters follow, then any. A node left
+    without words takes its best ones though they stand elsewhere; ``stop_words``, in any case, and markers such as
+    ``#rare#`` stand only where nothing else uses the node. A signed dimension is labelled by its positive side, and by
+    the negative one where nothing is positive. Scores are compared in float32, equal ones in row order.
+
+    A name that somebody gave to a node (``Vectors.given_labels``) is its label, and the words it would have had are
+    still not repeated below it.
     """
     check_k(k)
     if not (np.isfinite(rarity) and rarity >= 0):
-        raise InputError(f"rarity = {rarity}, but it must be a finite number of at least 0, such as 3; 0 ignores rank.")
+        raise InputError(f"rarity = {rarity}, but it must be a finite number of at least 0, such as 2; 0 ignores rank.")
     columns = Columns(vectors)
     bits = np.log2(np.arange(len(vectors)) + _COMMON) ** rarity  # (V,)
-    is_word = np.array([not is_marker(word) for word in vectors.words], dtype=bool)
+    quality = _quality(columns, stop_words)
     chosen: list[list[int]] = [[] for _ in range(len(columns.forest))]
     taken = max(k, _TAKEN)
     for parent in range(-1, len(columns.forest)):
         family = [_scored(columns, node, bits) for node in columns.forest.children(parent)]
         best = _best_of(family, len(vectors))
         for node in family:
-            words = is_word[node.rows]
             fresh = ~np.isin(node.rows, _words_above(columns, chosen, node.node)) & (node.score >= best[node.rows])
-            chosen[node.node] = _choose(node, [words & fresh, words], taken)
-    return [tuple(vectors.words[row] for row in rows[:k]) for rows in chosen]
+            chosen[node.node] = _choose(node, fresh, quality[node.rows], taken)
+    found = [tuple(vectors.words[row] for row in rows[:k]) for rows in chosen]
+    return [(vectors.given_labels[i],) if i in vectors.given_labels else label for i, label in enumerate(found)]
 
 
 def given_or_made(vectors: Vectors, labels: Labels | None, k: int) -> list[Label]:
@@ -79,16 +89,52 @@ def given_or_made(vectors: Vectors, labels: Labels | None, k: int) -> list[Label
 
 
 def _scored(columns: Columns, node: int, bits: NDArray[np.float64]) -> _Scored:
-    rows, own = columns.used(node)
-    side = own > 0 if (own > 0).any() else own < 0
-    rows, own = rows[side], own[side]
+    rows, values = columns.used(node)
+    side = 1 if (values > 0).any() else -1
+    rows = rows[side * values > 0]
     group = columns.group(node, rows)  # (g, n)
+    strength = np.abs(group).sum(axis=0)  # (n,)
+    share = strength / columns.strength[rows]
+    branches = np.array([node, *columns.forest.children(node)]) - node
+    profiles = np.add.reduceat(group, branches, axis=0)  # (1 + children, n): the node itself, and each branch
     # einsum, not BLAS: equal words get equal scores wherever they stand, with any number of threads
-    profile = np.einsum("n,gn->g", np.abs(own), group)
-    size = np.sqrt(profile @ profile)
-    typical = np.einsum("g,gn->n", profile / size, group) if size > 0 else np.abs(own)
-    within = np.sqrt(np.einsum("gn,gn->n", group, group)) / columns.length[rows]
-    return _Scored(node, rows, (typical * within / bits[rows]).astype(np.float32))
+    profile = np.einsum("n,cn->c", share, profiles)
+    sizes = np.sqrt(np.einsum("cn,cn->n", profiles, profiles) * (profile @ profile))
+    typical = np.einsum("c,cn->n", profile, profiles) / np.where(sizes > 0, sizes, 1.0)
+    return _Scored(node, rows, (strength * share * typical / bits[rows]).astype(np.float32))
+
+
+def _quality(columns: Columns, stop_words: Iterable[str]) -> NDArray[np.int8]:
+    """Return how well each word would do in a label, (V,): 3 good, 2 of letters, 1 a word, 0 a stop word or marker."""
+    home = _largest_share(columns)
+    at_home = home >= _AT_HOME * np.median(home[home > 0]) if home.any() else home > 0
+    stopped = {word.casefold() for word in stop_words}
+    quality = np.ones(len(columns.words), dtype=np.int8)
+    for row, word in enumerate(columns.words):
+        if is_marker(word) or word.casefold() in stopped:
+            quality[row] = 0
+        elif _is_lettered(word):
+            is_long = len(word) >= _LETTERS or word.upper() == word.lower()
+            quality[row] = 3 if is_long and at_home[row] else 2
+    return quality
+
+
+def _largest_share(columns: Columns) -> NDArray[np.float64]:
+    """Return the share of every word that lies in its strongest tree, (V,)."""
+    strongest, tree = np.zeros((2, len(columns.words)))
+    for root in columns.forest.roots.tolist():
+        tree[:] = 0
+        for node in range(root, int(columns.forest.end[root])):
+            rows, own = columns.own(node)
+            tree[rows] += np.abs(own)
+        np.maximum(strongest, tree, out=strongest)
+    return np.divide(strongest, columns.strength, out=strongest, where=columns.strength > 0)
+
+
+def _is_lettered(word: str) -> bool:
+    """Return whether a word is made of letters and their marks, hyphens and apostrophes inside allowed."""
+    letters = word.replace("'", "").replace("’", "").replace("-", "")
+    return letters.isalpha() or (letters != "" and all(unicodedata.category(c)[0] in "LM" for c in letters))
 
 
 def _best_of(family: list[_Scored], n_words: int) -> NDArray[np.float32]:
@@ -106,8 +152,14 @@ def _words_above(columns: Columns, chosen: list[list[int]], node: int) -> list[i
     return taken
 
 
-def _choose(node: _Scored, wishes: list[NDArray[np.bool_]], k: int) -> list[int]:
-    """Return the k best rows among those that the first wish with any leaves, or among all of them."""
-    usable = next((wish for wish in wishes if wish.any()), slice(None))
-    rows, score = node.rows[usable], node.score[usable]
-    return [int(row) for row in rows[largest(score, k)]]
+def _choose(node: _Scored, fresh: NDArray[np.bool_], quality: NDArray[np.int8], k: int) -> list[int]:
+    """Return the k best rows: fresh ones if there are any, good ones first, and others only where few are good."""
+    words = quality > 0
+    usable = next((wish for wish in (fresh & words, words) if wish.any()), ~words)
+    found: list[int] = []
+    for grade in (3, 2, 1, 0):
+        if len(found) < _ENOUGH:
+            of_grade = usable & (quality == grade)
+            best = largest(node.score[of_grade], k - len(found))
+            found += node.rows[of_grade][best].tolist()
+    return found

@@ -1,4 +1,9 @@
-"""The path of a word through the forest, where words meet, and the words of a subtree."""
+"""The path of a word through the forest, where words meet, and the words of a subtree.
+
+Shares are of what a word has at all nodes itself (``Vectors.own``, by size): those of all nodes add up to 1, and that
+of a node with all below it is the sum of theirs. In an additive forest the latter is the node's value over the sum of
+the roots' values.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.reading.columns import Columns, check_k, check_node, largest
+from wordforest.reading.columns import Columns, check_k, largest
 from wordforest.reading.labels import Label, Labels, given_or_made
 from wordforest.reading.outline import label_text, one_line
 from wordforest.vectors import Vectors, forest_of
@@ -21,7 +26,7 @@ _PARTINGS = 3  # shown to a reader; an object has all
 
 @dataclass(frozen=True)
 class PathNode:
-    """A node on the path of a word: its coefficient, and shares of the word's squared length.
+    """A node on the path of a word: its value, and shares of the word.
 
     ``share`` is that of the node alone, ``within`` that of its group: the node and its descendants.
     """
@@ -45,16 +50,19 @@ class TreePath:
 
 @dataclass(frozen=True)
 class WordPath:
-    """All trees that a word uses, the one with the largest share of its squared length first."""
+    """All trees that a word uses, the one with the largest share of it first. As a string it is an outline of them."""
 
     word: str
-    length: float
+    strength: float  # what the word has at all nodes, by size
     trees: tuple[TreePath, ...]
+
+    def __str__(self) -> str:
+        return paths_as_text([self]).rstrip("\n")
 
 
 @dataclass(frozen=True)
 class CommonNode:
-    """A node where words meet, with the share of each word's squared length in the group of the node."""
+    """A node where words meet, with the share of each word in the group of the node."""
 
     node: int
     depth: int
@@ -64,21 +72,20 @@ class CommonNode:
 
 @dataclass(frozen=True)
 class SubtreeWord:
-    """A word of a subtree: its length there, the share of its squared length, and the node where it is strongest."""
+    """A word of a subtree: how much it has there, the share of it, and the node where it has most of its own."""
 
     word: str
-    length: float
+    strength: float
     share: float
     node: int
 
 
 def word_path(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None = None) -> WordPath:
     """Return the path of a word through the trees that it uses. An unknown word raises UnknownWordError."""
-    a = vectors[word].astype(np.float64)  # (M,)
+    a = vectors[word]  # (M,)
     named = given_or_made(vectors, labels, k)
     forest = forest_of(vectors)
-    shares, length = _shares(a)
-    within = _within(forest, shares)
+    shares, within, strength = _shares(vectors, forest, word)
     found = []
     for tree, root in enumerate(forest.roots.tolist()):
         steps = tuple(
@@ -88,7 +95,7 @@ def word_path(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None 
         )
         if steps:
             found.append(TreePath(tree, steps[0].within, steps))
-    return WordPath(word, length, tuple(sorted(found, key=lambda tree: -tree.share)))
+    return WordPath(word, strength, tuple(sorted(found, key=lambda tree: -tree.share)))
 
 
 def common_nodes(
@@ -96,17 +103,16 @@ def common_nodes(
 ) -> tuple[CommonNode, ...]:
     """Return where words part: the deepest node of each branch in which all of them still meet.
 
-    They meet in a node if each has at least ``least`` of its squared length in the node's group and their values at
-    the node itself have no opposite signs. The node where they have most in common comes first: the largest share of
-    the word that has least there. Nothing is returned for words that meet nowhere.
+    They meet in a node if each has a share of at least ``least`` in the node's group and their values at the node
+    itself have no opposite signs. The node where they have most in common comes first: the largest share of the word
+    that has least there. Nothing is returned for words that meet nowhere.
     """
     if len(words) < 2:
         raise InputError(f"expected two words or more, but {len(words)} came. Name the words that should be compared.")
-    rows = [vectors[word].astype(np.float64) for word in words]
+    a = np.sign([vectors[word] for word in words])  # (words, M)
     named = given_or_made(vectors, labels, k)
     forest = forest_of(vectors)
-    a = np.array(rows)  # (words, M)
-    within = np.array([_within(forest, _shares(row)[0]) for row in rows])  # (words, M)
+    within = np.array([_shares(vectors, forest, word)[1] for word in words])  # (words, M)
     fewest = within.min(axis=0)  # (M,)
     meet = (fewest > 0) & (fewest >= least) & (a.max(axis=0) * a.min(axis=0) >= 0)
     found = [
@@ -118,34 +124,34 @@ def common_nodes(
 
 
 def subtree_words(vectors: Vectors, node: int, k: int = 20) -> list[SubtreeWord]:
-    """Return the k words of largest length |a_vg| in the group g of a node: itself and its descendants.
+    """Return the k words that have most in the group of a node: itself and its descendants.
 
-    Each comes with the node of the group where its value is largest, of equals the deepest. Words that use nothing
+    Each comes with the node of the group where it has most of its own, of equals the deepest. Words that use nothing
     of the group are left out.
     """
     check_k(k)
+    vectors.check_node(node)
     columns = Columns(vectors)
-    check_node(columns.forest, node)
     end = int(columns.forest.end[node])
-    rows = np.unique(np.concatenate([columns.used(i)[0] for i in range(node, end)]))
-    group = columns.group(node, rows)  # (g, n)
-    length = np.sqrt(np.einsum("gn,gn->n", group, group))
-    share = (length / columns.length[rows]) ** 2
+    rows = np.unique(np.concatenate([columns.own(i)[0] for i in range(node, end)]))
+    group = np.abs(columns.group(node, rows))  # (g, n)
+    strength = group.sum(axis=0)
     depth = columns.forest.depth[node:end]
     found = []
-    for i in largest(length, k):
-        strongest = node + int(np.lexsort((-depth, -np.abs(group[:, i])))[0])
-        found.append(SubtreeWord(vectors.words[rows[i]], float(length[i]), float(share[i]), strongest))
+    for i in largest(strength, k):
+        strongest = node + int(np.lexsort((-depth, -group[:, i]))[0])
+        share = float(strength[i] / columns.strength[rows[i]])
+        found.append(SubtreeWord(vectors.words[rows[i]], float(strength[i]), share, strongest))
     return found
 
 
 def paths_as_text(
-    found: Sequence[WordPath], common: Sequence[CommonNode] = (), *, trees: int = 3, least: float = 0.005
+    found: Sequence[WordPath], common: Sequence[CommonNode] = (), *, trees: int = 3, least: float = 0.01
 ) -> str:
     """Return the strongest trees of every word as indented lines, then where the words part.
 
-    Behind each node stand its share of the word's squared length and its coefficient. Branches that hold less than
-    ``least`` of the squared length are left out.
+    Behind each node stand the share of the word that lies in it and below, and its value; a dash where the word does
+    not use the node itself, only nodes below. Branches that hold less than ``least`` of the word are left out.
     """
     rows: list[str] = []
     for one in found:
@@ -176,24 +182,23 @@ def subtree_as_text(members: Sequence[SubtreeWord], labels: Labels) -> str:
     return "".join(row + "\n" for row in rows)
 
 
-def _shares(a: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return the share of each node in a vector's squared length (M,), and the length; zeros for a zero vector."""
-    squares = a * a
-    total = squares.sum()
-    return (squares / total if total > 0 else np.zeros_like(a)), float(np.sqrt(total))
-
-
-def _within(forest: Forest, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of every node's group, (M,)."""
-    return np.array([shares[i:end].sum() for i, end in enumerate(forest.end.tolist())])
+def _shares(vectors: Vectors, forest: Forest, word: str) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the share of a word at each node (M,) and in each node's group (M,), and what they are shares of."""
+    own = vectors.own[[vectors.index(word)]]
+    sizes = np.abs(own if isinstance(own, np.ndarray) else own.toarray())[0].astype(np.float64)
+    strength = float(sizes.sum())
+    shares = sizes / (strength or 1.0)
+    return shares, np.array([shares[i:end].sum() for i, end in enumerate(forest.end.tolist())]), strength
 
 
 def _tree_as_rows(tree: TreePath, least: float) -> list[str]:
     steps = [step for step in tree.steps if step.within >= least]
     texts = ["  " * step.depth + f"{step.node} {label_text(step.label)}" for step in steps]
     width = max(map(len, texts))
+    values = [f"{step.value:+.3g}" if step.value else "-" for step in steps]
     rows = [
-        f"    {text:<{width}}  {step.share:>6.1%}  {step.value:+.3g}" for text, step in zip(texts, steps, strict=True)
+        f"    {text:<{width}}  {step.within:>6.1%}  {value}"
+        for text, step, value in zip(texts, steps, values, strict=True)
     ]
     return [f"  tree {tree.tree}, {tree.share:.1%}", *rows]
 

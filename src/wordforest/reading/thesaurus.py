@@ -36,7 +36,7 @@ def thesaurus(
 
     A node is a skos:Concept. Its prefLabel is the first three words of its label, with the node's number where two
     would be alike; each word of the label is an altLabel, so that a search finds the node; its notation is its number.
-    Up to k words whose largest positive value is at the node are concepts of their own, narrower than it. They are no
+    Up to k words that have most of their own at the node are concepts of their own, narrower than it. They are no
     labels of the node: a label says what a concept is called, and jupiter is not another name for planets.
     ``language`` tags the words, None leaves them without.
     """
@@ -93,12 +93,12 @@ def thesaurus(
 
 
 def _members(columns: Columns, k: int) -> list[list[str]]:
-    """Return for every node the k strongest of the words whose largest positive value is there; no markers."""
+    """Return for every node the k strongest of the words that have most of their own there, above 0; no markers."""
     best = np.zeros(len(columns.words))
     where = np.full(len(columns.words), -1)
     is_word = np.array([not is_marker(word) for word in columns.words], dtype=bool)
     for node in range(len(columns.forest)):
-        rows, values = columns.used(node)
+        rows, values = columns.own(node)
         higher = values > best[rows]
         best[rows[higher]] = values[higher]
         where[rows[higher]] = node

@@ -172,6 +172,7 @@ RUN_FILES = (
     "codes.safetensors",
     "dictionary.safetensors",
     "forest.json",
+    "labels.tsv",
     "history.jsonl",
 )
 COUNTS_FILES = ("config.json", "vocab.tsv", "counts.safetensors")

@@ -53,7 +53,10 @@ _LAST_OF_RUN = "codes.safetensors"
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Words with their counts (V,), codes A (V, M), dictionary D (C, M) if any, forest, config, history."""
+    """Words with their counts (V,), codes A (V, M), dictionary D (C, M) if any, forest, config, history.
+
+    ``labels`` are names that somebody gave to nodes, by their numbers.
+    """
 
     words: tuple[str, ...]
     counts: NDArray[np.int64]
@@ -62,6 +65,7 @@ class Run:
     forest: Forest
     config: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
+    labels: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows, columns = self.codes.shape
@@ -89,7 +93,7 @@ class Run:
     @cached_property
     def vectors(self) -> Vectors:
         """The codes as word vectors."""
-        return Vectors(self.words, self.codes, forest=self.forest)
+        return Vectors(self.words, self.codes, forest=self.forest, labels=self.labels)
 
 
 def is_run_folder(path: Path) -> bool:
@@ -108,6 +112,9 @@ def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
         write_vocab(staging / "vocab.tsv", run.words, run.counts)
         write_json(staging / "forest.json", {"parent": run.forest.parent.tolist()})
         write_history(staging / "history.jsonl", run.history)
+        if run.labels:
+            lines = (f"{node}\t{' '.join(label.split())}\n" for node, label in sorted(run.labels.items()))
+            write_text(staging / "labels.tsv", "".join(lines))
         if run.dictionary is not None:
             write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
         if codes is None:
@@ -125,12 +132,14 @@ def load_run(folder: Path) -> Run:
             "Make one with: wordforest train CORPUS --out RUN"
         )
     words, counts = read_vocab(folder / "vocab.tsv")
+    forest = parse_forest(folder / "forest.json", read_json(folder / "forest.json").get("parent"))
     parts: dict[str, Any] = {
         "codes": read_csr(folder / "codes.safetensors", ("float32",)),
         "dictionary": _read_dictionary(folder / "dictionary.safetensors"),
-        "forest": parse_forest(folder / "forest.json", read_json(folder / "forest.json").get("parent")),
+        "forest": forest,
         "config": read_json(folder / "config.json"),
         "history": read_history(folder / "history.jsonl"),
+        "labels": read_labels(folder / "labels.tsv", len(forest)),
     }
     try:
         return Run(words, counts, **parts)
@@ -157,6 +166,25 @@ def read_history(path: Path) -> list[dict[str, Any]]:
     """Return the steps of a history, one JSON object a line."""
     lines = read_text(path).removesuffix("\n").split("\n")
     return [parse_object(text, path, line) for line, text in enumerate(lines, start=1) if text or len(lines) > 1]
+
+
+def read_labels(path: Path, n_nodes: int) -> dict[int, str]:
+    """Return the names that somebody gave to nodes, one a line behind its number and a tab; none without a file."""
+    labels: dict[int, str] = {}
+    lines = read_text(path).removeprefix("\ufeff").splitlines() if path.exists() else []
+    for line, text in enumerate(lines, start=1):
+        number, _, label = (part.strip() for part in text.partition("\t"))
+        if not text.strip() or (line == 1 and number == "node"):  # a header, as tables have it
+            continue
+        if not (number.isascii() and number.isdigit() and int(number) < n_nodes and label):
+            raise InputError(
+                f"{path}, line {line}: expected the number of a node from 0 to {n_nodes - 1}, a tab and a label, but "
+                f"{text[:80]!r} came. Mend or remove the line."
+            )
+        if int(number) in labels:
+            raise InputError(f"{path}, line {line}: node {int(number)} has a label already. Keep one of them.")
+        labels[int(number)] = label
+    return labels
 
 
 def _read_dictionary(path: Path) -> NDArray[np.float32] | None:

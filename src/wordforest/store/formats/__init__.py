@@ -102,13 +102,15 @@ def _read_run(source: VectorFile) -> Vectors:
     vectors = load_run(Path(source.name)).vectors
     if source.limit is None or source.limit >= len(vectors):
         return vectors
-    return Vectors(vectors.words[: source.limit], vectors.matrix[: source.limit], forest=vectors.forest)
+    words, matrix = vectors.words[: source.limit], vectors.matrix[: source.limit]
+    return Vectors(words, matrix, forest=vectors.forest, labels=vectors.given_labels)
 
 
 def _write_run(target: Path, vectors: Vectors) -> None:
     codes, counts = sparse.csr_array(vectors.matrix), np.zeros(len(vectors), dtype=np.int64)
     config = {"source": "write_vectors", "counts": "unknown"}
-    save_run(target, Run(vectors.words, counts, codes, None, forest_of(vectors), config))
+    run = Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.given_labels)
+    save_run(target, run)
 
 
 def _read_text(source: VectorFile, head: bytes, *, has_words: bool) -> Vectors:
