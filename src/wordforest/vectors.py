@@ -130,13 +130,14 @@ class Vectors:
         """
         if self.forest is None or self.has_negatives:
             return self.matrix
+        A: Any = self.matrix
         children = np.flatnonzero(self.forest.parent >= 0)
         to_parent = (np.ones(len(children), np.float32), (children, self.forest.parent[children]))
-        below = self.matrix @ sparse.csr_array(to_parent, shape=(len(self.forest), len(self.forest)))
-        if not below.sum() or ((1 + _ROUNDING) * self.matrix - below).min() < 0:
+        below = A @ sparse.csr_array(to_parent, shape=(len(self.forest), len(self.forest)))
+        if not below.sum() or ((1 + _ROUNDING) * A - below).min() < 0:
             return self.matrix
-        own = self.matrix - below
-        own = own * (own > _ROUNDING * self.matrix)
+        own = A - below
+        own = own * (own > _ROUNDING * A)
         return _protected_csr(own) if sparse.issparse(own) else _frozen(own)
 
     @cached_property

@@ -7,12 +7,15 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explorer.made import made_run
+from wordforest.explorer.model import build_model
 from wordforest.explorer.page import inline_json, kept_rows, model_data, page_text
 
 
@@ -41,6 +44,12 @@ def test_the_file_keeps_the_first_words_and_all_labels(model):
     kept = {model.words[row] for row in rows}
     assert kept >= {"king", "queen", "kings"}
     assert kept >= {word for label in model.labels for word in label}
+
+
+def test_a_label_that_somebody_wrote_is_on_the_page_though_it_is_no_word():
+    model = build_model("made", replace(made_run(), labels={1: "Crowned heads"}))
+    assert model_data(model, 3)["summary"]["labels"][1] == ["Crowned heads"]
+    assert len(kept_rows(model, 3)) >= 3
 
 
 def test_the_codes_of_the_file_are_those_of_the_model(model):

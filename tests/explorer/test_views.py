@@ -37,7 +37,7 @@ def test_a_node_card_of_plain_vectors_has_no_contexts():
 
 
 def test_an_unknown_node_is_refused_with_the_range(model):
-    with pytest.raises(InputError, match="nodes 0 to 8"):
+    with pytest.raises(InputError, match="from 0 to 8"):
         views.node_card(model, 9)
 
 

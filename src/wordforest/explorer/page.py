@@ -80,7 +80,7 @@ def model_data(model: Model, top_words: int) -> dict[str, Any]:
 
 def kept_rows(model: Model, top_words: int) -> NDArray[np.intp]:
     """Return the rows that the page keeps, ascending: the first ones, and the words of all node labels."""
-    labelled = {model.vectors.index(word) for label in model.labels for word in label}
+    labelled = {model.vectors.index(word) for label in model.labels for word in label if word in model.vectors}
     return np.array(sorted(labelled.union(range(min(top_words, len(model.words))))), dtype=np.intp)
 
 

@@ -128,7 +128,7 @@ def _largest_share(columns: Columns) -> NDArray[np.float64]:
             rows, own = columns.own(node)
             tree[rows] += np.abs(own)
         np.maximum(strongest, tree, out=strongest)
-    return np.divide(strongest, columns.strength, out=strongest, where=columns.strength > 0)
+    return np.asarray(np.divide(strongest, columns.strength, out=strongest, where=columns.strength > 0))
 
 
 def _is_lettered(word: str) -> bool:
