@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from wordforest.counts.thinning import uniform
+from wordforest.counts.windows import uniform
 from wordforest.options import OPTIONS
 from wordforest.runtime.machine import available_cores, kernel
 

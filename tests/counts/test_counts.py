@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.reference import window_counts
-from wordforest.counts import Counts, WindowRules, count, harmonic_weights, keep_probability, thinning
+from wordforest.counts import Counts, WindowRules, count, harmonic_weights, keep_probability
 from wordforest.counts import tally as counts_module
 from wordforest.counts import windows as windows_module
 from wordforest.counts.association import pmi
@@ -408,14 +408,14 @@ def thinned_reference(path: Path, counts: Counts, t: float) -> list[list[str]]:
 
 
 def kept(ids: np.ndarray, keep: np.ndarray, first: int = 0) -> np.ndarray:
-    return thinning.kept(ids.astype(np.int32), first, keep)
+    return windows_module.kept(ids.astype(np.int32), first, keep)
 
 
 def test_the_random_numbers_are_those_of_splitmix64() -> None:
     published = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]  # seed 0
-    assert [thinning.uniform(i) for i in range(4)] == [(number >> 11) / 2**53 for number in published]
-    assert thinning.uniform(2**40) == uniform(2**40)
-    assert [thinning.uniform(i, 1234567) for i in range(2)] == [
+    assert [windows_module.uniform(i) for i in range(4)] == [(number >> 11) / 2**53 for number in published]
+    assert windows_module.uniform(2**40) == uniform(2**40)
+    assert [windows_module.uniform(i, 1234567) for i in range(2)] == [
         (number >> 11) / 2**53
         for number in (6457827717110365317, 3203168211198807973)  # published for this seed
     ]
@@ -524,7 +524,7 @@ def test_thinned_counts_equal_the_slow_reference_for_any_shards_pieces_and_worke
     whole = count(path, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts_module, "SHARD_TOKENS", shard)
-        patch.setattr(thinning, "PIECE", piece)
+        patch.setattr(counts_module, "PIECE", piece)
         parts = count(path, **options, executor=Threads(n_workers))
     slow = harmonic_reference if dynamic else window_counts
     assert as_dict(whole) == slow(thinned_reference(path, whole, t), window)
@@ -540,7 +540,7 @@ def test_a_larger_corpus_gives_the_same_arrays_for_any_shards_and_workers(
     assert one.matrix.sum() < 0.9 * count(large_corpus, window=4, dynamic_window=True).matrix.sum()
     for shard, piece, n_workers in ((70_001, 10_007, 2), (30_011, 1 << 18, 5)):
         monkeypatch.setattr(counts_module, "SHARD_TOKENS", shard)
-        monkeypatch.setattr(thinning, "PIECE", piece)
+        monkeypatch.setattr(counts_module, "PIECE", piece)
         assert_same_arrays(one.matrix, count(large_corpus, **options, executor=Threads(n_workers)).matrix)
 
 

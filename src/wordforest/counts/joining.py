@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.counts.tally import CSR, Block, Tally, merged, packed
-from wordforest.counts.windows import DenseRow, Int32s, Int64s, Integers, narrow, row_blocks, take_row
+from wordforest.counts.windows import DenseRow, Int32s, Int64s, narrow, row_blocks, sum_rows
 from wordforest.runtime.disk import ScratchFiles, let_go
-from wordforest.runtime.machine import Executor, kernel
+from wordforest.runtime.machine import Executor
 from wordforest.text import Vocabulary
 
 
@@ -71,39 +71,8 @@ def _renumbered(
     def gather(block: tuple[int, int]) -> Block:
         most = int(np.minimum(np.diff(sizes[starts[block[0] : block[1] + 1]]), n_columns).sum())
         total = DenseRow.of(n_columns, np.int64)
-        row_sizes, columns, values = _gathered(csr, order, starts, block, part.columns, most, total)
+        row_sizes, columns, values = sum_rows(csr, order, starts, block, part.columns, most, total)
         let_go(matrix.indices, matrix.data)  # the next rows lie elsewhere
         return packed(scratch, (row_sizes, columns, narrow(values)))
 
     return list(executor.map(gather, pairwise(borders.tolist())))
-
-
-@kernel
-def _gathered(
-    csr: tuple[Int64s, Int32s, Integers],
-    order: Int64s,
-    starts: Int64s,
-    block: tuple[int, int],
-    lookup: Int32s,
-    most: int,
-    total: DenseRow,
-) -> tuple[Int32s, Int32s, Int64s]:
-    """Return a block of rows of what the rows ``order`` add up to; at most ``most`` pairs."""
-    indptr, indices, data = csr
-    (first, last), seen, touched = block, total.counts, total.touched
-    sizes = np.zeros(last - first, dtype=np.int32)
-    columns, values = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
-    filled = 0
-    for row in range(first, last):
-        n = 0
-        for at in order[starts[row] : starts[row + 1]]:
-            for k in range(indptr[at], indptr[at + 1]):
-                c = lookup[indices[k]]
-                if c >= 0:
-                    touched[n] = c
-                    n += seen[c] == 0
-                    seen[c] += data[k]
-        take_row(total, n, columns[filled : filled + n], values[filled : filled + n])
-        sizes[row - first] = n
-        filled += n
-    return sizes, columns[:filled].copy(), values[:filled].copy()

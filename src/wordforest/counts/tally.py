@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.counts.thinning import keep_probability, thinned
 from wordforest.counts.windows import (
     Int32s,
     Int64s,
@@ -27,6 +27,8 @@ from wordforest.counts.windows import (
     WindowRules,
     add_rows,
     count_blocks,
+    keep_probability,
+    kept,
     narrow,
     row_blocks,
     vocabulary_rows,
@@ -35,7 +37,7 @@ from wordforest.options import default
 from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.machine import Executor, on_this_machine
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words, read_tokens
-from wordforest.text.tokens import IdFile
+from wordforest.text.tokens import PIECE, IdFile
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Block: TypeAlias = "tuple[int, int, int]"  # counts of a block of rows in scratch files: key, pairs, bytes of a count
@@ -159,11 +161,32 @@ def tally_corpus(
         scratch.cut("thinned.bin", 0)
         keep = keep_probability(vocabulary.counts, windows.subsample)[rows]
         ids = IdFile(scratch, "thinned.bin")
-        thinned(tokens.file, keep, windows.subsample_seed, ids, executor, on_words)
+        _thin(tokens.file, keep, windows.subsample_seed, ids, executor, on_words)
     borders = row_blocks(vocabulary.counts, 2 * min(windows.window, len(ids)), n_columns)
     shards = _Shards(ids, np.append(rows, np.int32(-1)), windows, borders, scratch).tally(executor, on_words)
     indptr, blocks = merged(shards, borders, n_columns, scratch, executor)
     return Tally(vocabulary, tokens.fingerprint, n_columns, indptr, scratch, borders, blocks)
+
+
+def _thin(
+    ids: IdFile,
+    keep: NDArray[np.float64],
+    seed: int,
+    into: IdFile,
+    executor: Executor,
+    on_words: Callable[[int], None],
+) -> None:
+    """Write the ids that stay into another file, so that windows can be cut from it anywhere.
+
+    ``on_words`` is called with the number of tokens just dropped.
+    """
+    starts = range(0, len(ids), PIECE)
+    pieces = executor.map(lambda start: kept(ids.read(start, start + PIECE), start, keep, seed), starts)
+    for start, stayed in zip(starts, pieces, strict=True):
+        into.append(stayed)
+        dropped = min(PIECE, len(ids) - start) - len(stayed)
+        if dropped:  # a second report of none done would look like a second beginning
+            on_words(dropped)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Windows over token ids: what a pair is, and the compiled loops that count pairs and add up what was counted."""
+"""Windows over token ids: what a pair is, and the compiled loops that drop words, count pairs and add up counts."""
 
 from __future__ import annotations
 
@@ -125,12 +125,14 @@ def count_blocks(ids: Int32s, n_words: int, rules: WindowRules, weights: Int64s,
 
 def add_rows(parts: list[Rows], n_columns: int) -> Rows:
     """Add up counts of the same rows, in 64 bits where a sum might outgrow 32."""
-    sizes = np.stack([size for size, _, _ in parts])  # (parts, rows)
-    columns = np.concatenate([column for _, column, _ in parts])
+    n_parts, n_rows = len(parts), len(parts[0][0])
+    sizes, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    indptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    order = np.arange(n_parts * n_rows).reshape(n_parts, n_rows).T.ravel()  # row 0 of all parts, then row 1
+    starts = n_parts * np.arange(n_rows + 1)
     fits = sum(int(value.max(initial=0)) for _, _, value in parts) <= INT32_MAX
-    dtype = np.int32 if fits else np.int64
-    values = np.concatenate([value.astype(dtype, copy=False) for _, _, value in parts])
-    size, column, value = _add_rows(sizes, columns, values, DenseRow.of(n_columns, dtype))
+    total = DenseRow.of(n_columns, np.int32 if fits else np.int64)
+    size, column, value = sum_rows((indptr, columns, values), order, starts, (0, n_rows), None, len(columns), total)
     return size, column, narrow(value)
 
 
@@ -271,25 +273,72 @@ def _count_rows(
 
 
 @kernel
-def _add_rows(sizes: Int32s, parts: Int32s, counts: Integers, total: DenseRow) -> Rows:
-    """Add up rows: ``sizes`` (parts, rows), columns and counts of one part behind those of another."""
-    n_parts, n_rows = sizes.shape
-    at = np.zeros(n_parts, dtype=np.int64)
-    for part in range(1, n_parts):
-        at[part] = at[part - 1] + sizes[part - 1].sum()
-    summed = np.zeros(n_rows, dtype=np.int32)
-    columns, values, seen, touched = np.empty_like(parts), np.empty_like(counts), total.counts, total.touched
+def sum_rows(
+    csr: tuple[Int64s, Int32s, Integers],
+    order: Int64s,
+    starts: Int64s,
+    block: tuple[int, int],
+    lookup: Int32s | None,
+    most: int,
+    total: DenseRow,
+) -> Rows:
+    """Return a block of rows, row v of them the sum of the rows ``order[starts[v]:starts[v + 1]]`` of a CSR matrix.
+
+    Column c goes to ``lookup[c]``, or nowhere if that is negative; without a lookup all stay. At most ``most`` pairs.
+    """
+    indptr, indices, data = csr
+    (first, last), seen, touched = block, total.counts, total.touched
+    sizes = np.zeros(last - first, dtype=np.int32)
+    columns, values = np.empty(most, dtype=np.int32), np.empty(most, dtype=seen.dtype)
     filled = 0
-    for row in range(n_rows):
+    for row in range(first, last):
         n = 0
-        for part in range(n_parts):
-            for k in range(at[part], at[part] + sizes[part, row]):
-                c = parts[k]
+        for at in order[starts[row] : starts[row + 1]]:
+            for k in range(indptr[at], indptr[at + 1]):
+                c = indices[k]
+                if lookup is not None:
+                    c = lookup[c]
+                    if c < 0:
+                        continue
                 touched[n] = c
                 n += seen[c] == 0
-                seen[c] += counts[k]
-            at[part] += sizes[part, row]
+                seen[c] += data[k]
         take_row(total, n, columns[filled : filled + n], values[filled : filled + n])
-        summed[row] = n
+        sizes[row - first] = n
         filled += n
-    return summed, columns[:filled].copy(), values[:filled].copy()
+    return sizes, columns[:filled].copy(), values[:filled].copy()
+
+
+def keep_probability(counts: Int64s, subsample: float) -> NDArray[np.float64]:
+    """Return how probably an occurrence of each word stays, word2vec's ``min(1, sqrt(t/f) + t/f)``, (V,).
+
+    f is the share of the word in all tokens, above 0, and t the threshold ``subsample``.
+    """
+    ratio = subsample / (counts / counts.sum())
+    kept: NDArray[np.float64] = np.minimum(1.0, np.sqrt(ratio) + ratio)
+    return kept
+
+
+@kernel
+def kept(ids: Int32s, first: int, keep: NDArray[np.float64], seed: int = 0) -> Int32s:
+    """Return the ids that stay: borders, and word w with probability ``keep[w]``.
+
+    ``ids[i]`` is number ``first + i`` of the corpus, by which it is decided: neither workers nor shards change it.
+    """
+    stay = np.empty(len(ids), dtype=np.int32)
+    n = 0
+    for i in range(len(ids)):
+        if ids[i] < 0 or uniform(first + i, seed) < keep[ids[i]]:
+            stay[n] = ids[i]
+            n += 1
+    return stay[:n]
+
+
+@kernel
+def uniform(i: int, seed: int = 0) -> float:
+    """Return number i of the splitmix64 sequence that starts from ``seed``, as a number in [0, 1) of 53 bits."""
+    z = np.uint64(seed) + np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) * 2.0**-53

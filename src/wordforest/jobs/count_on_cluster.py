@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.rows.base import equal_ranges
-from wordforest.counts.thinning import keep_probability, kept
-from wordforest.counts.windows import Rows, WindowRules, add_rows, count_blocks, row_blocks
+from wordforest.counts.windows import Rows, WindowRules, add_rows, count_blocks, keep_probability, kept, row_blocks
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Cluster
 from wordforest.settings import CountSettings

@@ -18,8 +18,8 @@ from wordforest.errors import InputError
 from wordforest.runtime.cluster import Sized
 from wordforest.runtime.disk import COMPRESSION, opened
 from wordforest.text.reader import Chunk, chunks_of, read_chunks
-from wordforest.text.tokenizer import BREAK, FormTable, split_forms
-from wordforest.text.tokens import TextRules, normalise
+from wordforest.text.tokenizer import FormTable, split_forms
+from wordforest.text.tokens import TextRules, WordIds
 
 _SPANS = 16
 _LEAST = 16 << 20  # bytes of a span: words of many small ones take longer to merge than to read
@@ -70,26 +70,14 @@ def cut_spans(sources: Sequence[str]) -> list[Span]:
 
 def read_span(span: Span, rules: TextRules) -> SpanTokens:
     """Read the words of a span; the ids are those that the whole corpus has there, but for their numbering."""
-    table, index, digest = FormTable(), dict[str, int](), hashlib.sha256()
-    rows = np.empty(0, dtype=np.int32)  # word of each form
+    table, words, digest = FormTable(), WordIds(rules), hashlib.sha256()
     parts, n_bytes = [np.empty(0, dtype=np.int32)], 0
     for chunk in _chunks(span, rules):
         digest.update(chunk.data)
         n_bytes += len(chunk.data)
-        forms = split_forms(chunk.data, rules.tokenizer, table)
-        new = [index.setdefault(normalise(form.decode(), rules), len(index)) for form in forms.forms]
-        rows = np.concatenate((rows, np.array(new, dtype=np.int32)))
-        parts.append(np.append(rows, np.int32(BREAK))[forms.ids])  # BREAK is -1, and so finds the last
-    ids = _single_breaks(np.concatenate(parts))
-    return SpanTokens([*index], np.bincount(ids[ids >= 0], minlength=len(index)), ids, digest.hexdigest(), n_bytes)
-
-
-def _single_breaks(ids: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return ids with one border between sentences, none before the first, and one behind the last."""
-    border = np.ones(len(ids) + 2, dtype=np.bool_)  # one before the first, one behind the last
-    np.equal(ids, BREAK, out=border[1:-1])
-    kept: NDArray[np.int32] = np.append(ids, np.int32(BREAK))[~(border[1:] & border[:-1])]
-    return kept
+        parts.append(words.take(split_forms(chunk.data, rules.tokenizer, table), last=chunk.last))
+    known = [*words.index]
+    return SpanTokens(known, words.counts[: len(known)].copy(), np.concatenate(parts), digest.hexdigest(), n_bytes)
 
 
 def _chunks(span: Span, rules: TextRules) -> Iterator[Chunk]:

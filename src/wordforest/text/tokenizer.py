@@ -58,15 +58,17 @@ _AHEAD = 32  # words whose keys are found before they are looked up
 _LONG = np.uint64(1 << 63)
 
 
-@lru_cache(maxsize=1)
-def character_classes() -> Bytes:
-    """Return the class of every code point, shape (0x110000,)."""
+@lru_cache(maxsize=2)
+def character_classes(tokenizer: Tokenizer) -> Bytes:
+    """Return the class of every code point, shape (0x110000,); for ``whitespace`` all but white space are letters."""
     classes = np.zeros(0x110000, dtype=np.uint8)
     category = unicodedata.category
     classes[:_LAST_LETTER] = [_BY_CATEGORY.get(category(chr(point)), OTHER) for point in range(_LAST_LETTER)]
     classes[_VARIATION_SELECTORS.start : _VARIATION_SELECTORS.stop] = JOINER
     for character, kind in _BY_CHARACTER.items():
         classes[ord(character)] = kind
+    if tokenizer == "whitespace":
+        classes[(classes != SPACE) & (classes != NEWLINE)] = LETTER
     return classes
 
 
@@ -92,8 +94,7 @@ class Forms:
 
     ids: Int32s  # (tokens + breaks,)
     table: FormTable
-    first: int  # number of the first of the forms that the table has met in this chunk
-    forms: list[bytes]  # all from there on
+    forms: list[bytes]  # those that the table has met first in this chunk
 
 
 def split_forms(data: bytes, tokenizer: Tokenizer, table: FormTable | None = None) -> Forms:
@@ -101,14 +102,13 @@ def split_forms(data: bytes, tokenizer: Tokenizer, table: FormTable | None = Non
     table = table or FormTable()
     first = table.n_forms
     if not data:
-        return Forms(np.empty(0, np.int32), table, first, [])
+        return Forms(np.empty(0, np.int32), table, [])
     text = np.frombuffer(data + bytes(8), dtype=np.uint8)  # words are compared by eight bytes
-    find = _find_words if tokenizer == "words" else _find_runs
-    spans = find(text[: len(data)], character_classes())
+    spans = _find_words(text[: len(data)], character_classes(tokenizer))
     ids, table.slots, table.pool, table.starts, table.n_forms = _number_forms(
         text, spans, table.slots, table.pool, table.starts, first
     )
-    return Forms(ids, table, first, table.forms(first))
+    return Forms(ids, table, table.forms(first))
 
 
 @part_of_kernel
@@ -163,20 +163,6 @@ def _word_end(text: Bytes, start: int, classes: Bytes) -> int:
         numeric = numeric and kind != LETTER and kind != UPPER
         before = kind
         i += _width(text[i])
-
-
-@kernel
-def _run_end(text: Bytes, start: int, classes: Bytes) -> int:
-    i = start
-    while i < len(text):
-        if 0x20 < text[i] < 0x80:  # what most bytes are
-            i += 1
-            continue
-        kind = _class_at(text, i, classes)
-        if kind in (SPACE, NEWLINE):
-            break
-        i += _width(text[i])
-    return i
 
 
 @part_of_kernel
@@ -296,26 +282,6 @@ def _find_words(text: Bytes, classes: Bytes) -> Int32s:
             stopped, spaced = True, False
         elif kind != QUOTE and kind != APOSTROPHE:
             stopped = False
-        i += _width(text[i])
-    return spans[:n]
-
-
-@kernel
-def _find_runs(text: Bytes, classes: Bytes) -> Int32s:
-    """Return start and end of everything between white space, as in ``_find_words``."""
-    spans = np.empty((len(text) + 1, 2), dtype=np.int32)
-    n = 0
-    i = 0
-    while i < len(text):
-        kind = _class_at(text, i, classes)
-        if kind == NEWLINE:
-            n = _end_sentence(spans, n)
-        elif kind != SPACE:
-            spans[n, 0] = i
-            i = _run_end(text, i, classes)
-            spans[n, 1] = i
-            n += 1
-            continue
         i += _width(text[i])
     return spans[:n]
 

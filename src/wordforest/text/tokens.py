@@ -152,36 +152,65 @@ def is_number(form: str) -> bool:
     return all(part.isnumeric() and not any(map(str.isalpha, part)) for part in re.split("[.,]", digits))
 
 
+class WordIds:
+    """The words met so far, numbered in order of first appearance, how often each came, and ids for text that comes."""
+
+    def __init__(self, rules: TextRules, words: Iterable[str] = (), *, border: bool = True) -> None:
+        self._rules = rules
+        self.index = {word: i for i, word in enumerate(words)}
+        self.counts = np.zeros(max(len(self.index), 1 << 16), dtype=np.int64)  # (at least the words,)
+        self.border = border  # nothing since the last border, or nothing at all
+        self._rows: WeakKeyDictionary[FormTable, NDArray[np.int32]] = WeakKeyDictionary()  # word of each form
+
+    def take(self, forms: Forms, *, last: bool) -> NDArray[np.int32]:
+        """Return the ids of a chunk, with one border between sentences and one behind the last of a source.
+
+        So a file cut in two at a border changes nothing.
+        """
+        new = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
+        rows = self._rows[forms.table] = np.concatenate((self._rows.get(forms.table, new[:0]), new))
+        while len(self.counts) < len(self.index):
+            self.counts = np.concatenate((self.counts, np.zeros_like(self.counts)))
+        ids = _renumbered(forms.ids, rows, self.counts, self.border, last)
+        if len(ids):
+            self.border = bool(ids[-1] == BREAK)
+        return ids
+
+    def _row(self, form: bytes) -> int:
+        word = normalise(form.decode(), self._rules)
+        return self.index.setdefault(word, len(self.index))
+
+
 class _Reading:
-    """The words met so far, numbered in order of first appearance, their counts, and the ids written.
+    """Words and ids of the text read so far, in files.
 
     Every so many chunks it is noted how far reading came: words and ids lie in files, counts follow from the ids, and
     the hash of the text up to there tells whether the text is still the same.
     """
 
     def __init__(self, scratch: ScratchFiles, rules: TextRules) -> None:
-        self._scratch, self._rules = scratch, rules
-        self.memory = scratch.memory
+        self._scratch, self.memory = scratch, scratch.memory
         self._digest = hashlib.sha256()
-        self._index: dict[str, int] = {}
-        self._rows: WeakKeyDictionary[FormTable, NDArray[np.int32]] = WeakKeyDictionary()  # word of each form
-        self._counts = np.zeros(1 << 16, dtype=np.int64)
-        self._chunks = self._words_noted = 0
-        self._border = True  # nothing since the last border, or nothing at all
-        self.n_tokens = self.n_bytes = 0
+        self._chunks = self.n_bytes = 0
         # With little memory chunks are small: a few of them, with their ids and words, are on their way at a time.
-        self.size = min(CHUNK_BYTES, max(scratch.memory // 128, 1 << 16))
+        size = min(CHUNK_BYTES, max(scratch.memory // 128, 1 << 16))
+        begun: dict[str, Any] = {"chunks": 0, "ids": 0, "words": 0, "done": False, "size": size, "border": True}
         notes = [note["read"] for note in scratch.notes() if "read" in note]
-        self._noted: dict[str, Any] = notes[-1] if notes else {"chunks": 0, "ids": 0, "words": 0, "done": False}
+        self._noted = notes[-1] if notes else begun
         self.done: bool = self._noted["done"]
         self.chunks_before: int = self._noted["chunks"]
-        self.size = self._noted.get("size", self.size)
+        self.size: int = self._noted["size"]
+        words: list[str] = []
         if scratch.named:
             scratch.cut("ids.bin", 4 * self._noted["ids"])
             scratch.cut("words.txt", self._noted["words"])
-        self._ids = IdFile(scratch, "ids.bin")
-        if notes:
-            self._resume()
+            words = read_at(scratch.file("words.txt"), 0, self._noted["words"]).tobytes().decode().split("\n")[:-1]
+        self._ids, self._words_noted = IdFile(scratch, "ids.bin"), len(words)
+        self._words = WordIds(rules, words, border=self._noted["border"])
+        for start in range(0, len(self._ids), PIECE):
+            ids = self._ids.read(start, start + PIECE)
+            self._words.counts += np.bincount(ids[ids >= 0], minlength=len(self._words.counts))
+        self.n_tokens = int(self._words.counts.sum())
 
     def take(self, chunk: Chunk, forms: Forms | None) -> None:
         """Write the ids of a chunk and count its words; of one that was read before, only compare the text."""
@@ -194,15 +223,14 @@ class _Reading:
                     f"{chunk.source}: the text has changed since counting began. Begin again, with --force."
                 )
             return
-        ids = self._number(forms)
-        if len(ids) and self._border and ids[0] == BREAK:
-            ids = ids[1:]
-        if len(ids):
-            self._border = ids[-1] == BREAK
+        ids, n_words = self._words.take(forms, last=chunk.last), len(self._words.index)
+        if n_words * _WORD_BYTES > max(self.memory, _LEAST_MEMORY):
+            raise InputError(
+                f"{n_words} different words alone take more than the memory of {self.memory >> 20} MiB "
+                "that counting may use. Give more, as in --memory 8G."
+            )
         self._ids.append(ids)
-        if chunk.last and not self._border:  # one border, so that a file cut in two at a border changes nothing
-            self._ids.append(np.array([BREAK], dtype=np.int32))
-            self._border = True
+        self.n_tokens += int(np.count_nonzero(ids >= 0))
         if self._scratch.named and self._chunks % _NOTED_CHUNKS == 0:
             self._note(done=False)
 
@@ -210,40 +238,19 @@ class _Reading:
         """Note that all is read."""
         if self._chunks < self.chunks_before:
             raise InputError("the text is shorter than it was when counting began. Begin again, with --force.")
-        self._rows.clear()
         self._noted["fingerprint"] = self._digest.hexdigest()
         self._note(done=True)
 
     def tokens(self) -> Tokens:
         """Return what was read."""
-        counts = self._counts[: len(self._index)].copy()
-        return Tokens(list(self._index), counts, self._ids, self._noted["fingerprint"])
-
-    def _number(self, forms: Forms) -> NDArray[np.int32]:
-        before = self._rows.get(forms.table, np.empty(0, dtype=np.int32))[: forms.first]
-        rows = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
-        rows = np.concatenate((before, rows))
-        self._rows[forms.table] = rows
-        while len(self._counts) < len(self._index):
-            self._counts = np.concatenate((self._counts, np.zeros_like(self._counts)))
-        ids, n = _renumbered(forms.ids, rows, self._counts)
-        self.n_tokens += n
-        if len(self._index) * _WORD_BYTES > max(self.memory, _LEAST_MEMORY):
-            raise InputError(
-                f"{len(self._index)} different words alone take more than the memory of {self.memory >> 20} MiB "
-                "that counting may use. Give more, as in --memory 8G."
-            )
-        return ids
-
-    def _row(self, form: bytes) -> int:
-        word = normalise(form.decode(), self._rules)
-        return self._index.setdefault(word, len(self._index))
+        words = [*self._words.index]
+        return Tokens(words, self._words.counts[: len(words)].copy(), self._ids, self._noted["fingerprint"])
 
     def _note(self, *, done: bool) -> None:
         if not self._scratch.named:
             return
-        new = "".join(word + "\n" for word in islice(self._index, self._words_noted, None)).encode()
-        self._words_noted = len(self._index)
+        new = "".join(word + "\n" for word in islice(self._words.index, self._words_noted, None)).encode()
+        self._words_noted = len(self._words.index)
         write_at(self._scratch.file("words.txt"), np.frombuffer(new, dtype=np.uint8), self._noted["words"])
         self._noted |= {
             "chunks": self._chunks,
@@ -251,38 +258,32 @@ class _Reading:
             "words": self._noted["words"] + len(new),
             "done": done,
             "digest": self._digest.hexdigest(),
-            "size": self.size,
-            "border": bool(self._border),
+            "border": self._words.border,
         }
         self._scratch.note({"read": self._noted})
-
-    def _resume(self) -> None:
-        """Take up the words and ids of an earlier try."""
-        words = read_at(self._scratch.file("words.txt"), 0, self._noted["words"]).tobytes().decode().split("\n")[:-1]
-        self._index = {word: i for i, word in enumerate(words)}
-        self._words_noted, self._border = len(words), self._noted["border"]
-        self._counts = np.zeros(max(len(words), 1 << 16), dtype=np.int64)
-        for start in range(0, len(self._ids), PIECE):
-            ids = self._ids.read(start, start + PIECE)
-            self._counts += np.bincount(ids[ids >= 0], minlength=len(self._counts))
-        self.n_tokens = int(self._counts.sum())
 
 
 @kernel
 def _renumbered(
-    ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], int]:
-    """Return the words of forms, BREAK kept, and how many they are; they are added to the counts."""
-    words = np.empty_like(ids)
+    ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.int64], border: bool, last: bool
+) -> NDArray[np.int32]:
+    """Return the words of forms and add them to the counts; a border follows no other, and the ``last`` word."""
+    words = np.empty(len(ids) + 1, dtype=np.int32)
     n = 0
-    for t in range(len(ids)):
-        if ids[t] < 0:
-            words[t] = BREAK
+    for form in ids:
+        if form >= 0:
+            words[n] = rows[form]
+            counts[words[n]] += 1
+        elif border:
             continue
-        words[t] = rows[ids[t]]
-        counts[words[t]] += 1
+        else:
+            words[n] = BREAK
+        border = form < 0
         n += 1
-    return words, n
+    if last and not border:
+        words[n] = BREAK
+        n += 1
+    return words[:n]
 
 
 def _named(sources: list[str]) -> str:
