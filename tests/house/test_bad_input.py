@@ -46,7 +46,6 @@ def test_every_command_is_in_the_table() -> None:
 ODD = {
     "repeated words": ("inspect odd.txt", b"3 2\na 1 0\nb 0 1\na 5 5\n", "1 rows of repeated words are left out"),
     "Latin-1": ("inspect odd.txt", b"2 2\nna\xefve 1 0\nb 0 1\n", "all words are read as Latin-1"),
-    "comments": ("inspect odd.txt", b"# made by hand\na 1 0\nb 0 1\n", "passed over before the first row"),
     "a byte order mark": ("inspect odd.txt", b"\xef\xbb\xbf2 2\na 1 0\nb 0 1\n", ""),
     "line ends of Windows": ("inspect odd.txt", b"2 2\r\na 1 0\r\nb 0 1\r\n", ""),
     "words with tabs in a binary file": ("inspect odd.bin", b"1 1\na\tb \0\0\x80?", ""),

@@ -14,21 +14,8 @@ from scipy import sparse
 from wordforest.errors import InputError
 from wordforest.runtime.disk import COMPRESSION, opened
 from wordforest.store.folders import Run, load_run, save_run
-from wordforest.store.formats.arrays import read_npz, read_safetensors, write_npz, write_safetensors
-from wordforest.store.formats.binary import read_binary, write_binary
-from wordforest.store.formats.common import AGAIN, BOM, CHUNK, VectorFile, format_suffix, is_header, quoted
-from wordforest.store.formats.pairs import metadata_of, pair_of, read_pair, words_beside, write_projector
-from wordforest.store.formats.parquet import read_parquet, write_parquet
-from wordforest.store.formats.text import (
-    is_matrix,
-    is_row,
-    preface,
-    read_plain,
-    read_word2vec,
-    starts_with_header,
-    write_glove,
-    write_word2vec,
-)
+from wordforest.store.formats import arrays, text
+from wordforest.store.formats.common import AGAIN, BOM, CHUNK, VectorFile, format_suffix
 from wordforest.vectors import Vectors, forest_of
 
 __all__ = ["read_vectors", "vector_files", "write_vectors"]
@@ -37,7 +24,6 @@ StrPath: TypeAlias = str | os.PathLike[str]
 Read: TypeAlias = Callable[[VectorFile], Vectors]
 Write: TypeAlias = Callable[[Path, Vectors], None]
 
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _FASTTEXT = (793712314).to_bytes(4, "little")
 _SAVE_AGAIN = "In gensim save them with model.wv.save_word2vec_format('vectors.bin', binary=True), and give that file."
@@ -50,15 +36,15 @@ def read_vectors(path: StrPath, *, limit: int | None = None, on_notice: Callable
     files with equal lines, as ``WORDS+VECTORS`` or as numbers with a file of words beside them; ``.npz``,
     ``.safetensors``, ``.parquet``, and ``.tsv`` of the Embedding Projector. A name in ``.bin`` is binary, one in
     ``.glove`` or ``.glove.txt`` has no header; else the content tells. What is odd but usable (repeated words,
-    Latin-1, lines passed over) goes to ``on_notice`` in words; what is damaged is an InputError.
+    Latin-1) goes to ``on_notice`` in words; what is damaged is an InputError.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit = {limit}, but at least one word must be asked for.")
     source = VectorFile(os.fspath(path), limit, on_notice)
     if Path(source.name).is_dir():
         return _read_run(source)
-    if (pair := pair_of(source.name)) is not None:
-        return read_pair(source, *pair)
+    if (pair := text.pair_of(source.name)) is not None:
+        return text.read_pair(source, *pair)
     with opened(source.name) as handle:
         head = handle.read(CHUNK)
     _refuse(source.name, head)
@@ -68,9 +54,9 @@ def read_vectors(path: StrPath, *, limit: int | None = None, on_notice: Callable
         if not Path(source.name).is_file() or Path(source.name).suffix.lower() in COMPRESSION:
             raise InputError(f"{source.name}: this format is read from plain local files. Copy or unpack it first.")
         return read(source)
-    if kind == ".bin" or (kind != ".glove" and _looks_binary(head)):
-        return read_binary(source)
-    return _read_text(source, head.removeprefix(BOM), has_words=kind == ".glove")
+    if kind == ".bin" or (kind != ".glove" and text.looks_binary(head)):
+        return text.read_binary(source)
+    return text.read_text(source, head.removeprefix(BOM), has_words=kind == ".glove")
 
 
 def write_vectors(path: StrPath, vectors: Vectors) -> None:
@@ -95,15 +81,14 @@ def write_vectors(path: StrPath, vectors: Vectors) -> None:
 def vector_files(path: StrPath) -> tuple[Path, ...]:
     """Return the files or folders that ``write_vectors`` puts in place for a name."""
     target = Path(path)
-    return (target, metadata_of(target)) if format_suffix(target.name) == ".tsv" else (target,)
+    return (target, text.metadata_of(target)) if format_suffix(target.name) == ".tsv" else (target,)
 
 
 def _read_run(source: VectorFile) -> Vectors:
-    vectors = load_run(Path(source.name)).vectors
-    if source.limit is None or source.limit >= len(vectors):
-        return vectors
-    words, matrix = vectors.words[: source.limit], vectors.matrix[: source.limit]
-    return Vectors(words, matrix, forest=vectors.forest, labels=vectors.given_labels)
+    run, limit = load_run(Path(source.name)), source.limit
+    if limit is None:
+        return run.vectors
+    return Vectors(run.words[:limit], run.codes[:limit], forest=run.forest, labels=run.vectors.given_labels)
 
 
 def _write_run(target: Path, vectors: Vectors) -> None:
@@ -111,19 +96,6 @@ def _write_run(target: Path, vectors: Vectors) -> None:
     config = {"source": "write_vectors", "counts": "unknown"}
     run = Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.given_labels)
     save_run(target, run)
-
-
-def _read_text(source: VectorFile, head: bytes, *, has_words: bool) -> Vectors:
-    """Read what the first lines say: a header, or numbers alone, or a word and its numbers."""
-    skip = preface(head)
-    lines = head.split(b"\n", skip + 2)
-    if skip:
-        source.notice(f"passed over before the first row: {' '.join(map(quoted, lines[:skip]))}.")
-    if not has_words and starts_with_header(lines[skip:]):
-        return read_word2vec(source, skip)
-    if not has_words and skip == 0 and is_matrix(head):
-        return read_pair(source, words_beside(source.name), source.name)
-    return read_plain(source, skip)
 
 
 def _refuse(name: str, head: bytes) -> None:
@@ -138,25 +110,23 @@ def _refuse(name: str, head: bytes) -> None:
         raise InputError(f"{name}: this is UTF-16. Convert the file to UTF-8.")
 
 
-def _looks_binary(head: bytes) -> bool:
-    """Return whether a header is followed by what no text holds. Small samples may lack it: use ``.bin``."""
-    first, _, rest = head.partition(b"\n")
-    return bool(is_header(first) and _CONTROL.search(rest) and not is_row(rest.partition(b"\n")[0]))
-
-
-_ARRAYS: dict[str, Read] = {".npz": read_npz, ".safetensors": read_safetensors, ".parquet": read_parquet}
-_BY_CONTENT: dict[bytes, Read] = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet}
+_ARRAYS: dict[str, Read] = {
+    ".npz": arrays.read_npz,
+    ".safetensors": arrays.read_safetensors,
+    ".parquet": arrays.read_parquet,
+}
+_BY_CONTENT: dict[bytes, Read] = {b"PK\x03\x04": arrays.read_npz, b"PAR1": arrays.read_parquet}
 _WHOLE: dict[str, Write] = {
-    ".npz": write_npz,
-    ".safetensors": write_safetensors,
-    ".parquet": write_parquet,
+    ".npz": arrays.write_npz,
+    ".safetensors": arrays.write_safetensors,
+    ".parquet": arrays.write_parquet,
     "": _write_run,
 }
 _STREAMS: dict[str, Write] = {  # each may be compressed
-    ".bin": write_binary,
-    ".txt": write_word2vec,
-    ".vec": write_word2vec,
-    ".w2v": write_word2vec,
-    ".glove": write_glove,
-    ".tsv": write_projector,
+    ".bin": text.write_binary,
+    ".txt": text.write_word2vec,
+    ".vec": text.write_word2vec,
+    ".w2v": text.write_word2vec,
+    ".glove": text.write_glove,
+    ".tsv": text.write_projector,
 }

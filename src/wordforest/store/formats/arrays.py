@@ -1,7 +1,8 @@
-"""Vectors as named arrays, in .npz or .safetensors.
+"""Vectors as named arrays, in .npz or .safetensors, or as a Parquet table.
 
 ``matrix`` (V, M), or ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR matrix; ``parent`` (M,) where there is a
 forest; ``words`` (V,) as Unicode strings in .npz, as the bytes of a JSON list in .safetensors, which knows no strings.
+A table has columns ``word`` (string) and ``vector`` (M float32 values), and the forest in its metadata.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wordforest.errors import InputError
+from wordforest.errors import InputError, MissingExtraError
 from wordforest.runtime.machine import check_room
 from wordforest.store.files import replace_file
 from wordforest.store.folders import parse_forest
-from wordforest.store.formats.common import AGAIN, VectorFile, assembled, check_words
+from wordforest.store.formats.common import AGAIN, Place, VectorFile, assembled, check_words
 from wordforest.store.tensors import CSR_NAMES, Tensors, checked_csr, csr_tensors, read_tensors, write_tensors
 from wordforest.vectors import Vectors
 
 _FLOATS = ("float16", "float32", "float64")
+_PARENT = b"wordforest.parent"
 
 
 def write_npz(target: Path, vectors: Vectors) -> None:
@@ -80,6 +83,71 @@ def read_safetensors(source: VectorFile) -> Vectors:
     return _vectors(source, arrays, words)
 
 
+def write_parquet(target: Path, vectors: Vectors) -> None:
+    """Write a table with a row for every word."""
+    pa, pq = _pyarrow()
+    check_words(target, vectors, None)
+    values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.dense.ravel()), vectors.n_dimensions)
+    table = pa.table({"word": pa.array(vectors.words, pa.string()), "vector": values})
+    if vectors.forest is not None:
+        table = table.replace_schema_metadata({_PARENT: json.dumps(vectors.forest.parent.tolist())})
+    with replace_file(target) as temporary:
+        pq.write_table(table, str(temporary))
+
+
+def read_parquet(source: VectorFile) -> Vectors:
+    """Return the vectors of a table with the columns ``word`` and ``vector``."""
+    pa, pq = _pyarrow()
+    try:
+        table = pq.ParquetFile(source.name).read().combine_chunks()
+        table.validate(full=True)
+        text = (table.schema.metadata or {}).get(_PARENT)
+        parent = None if text is None else np.array(json.loads(text))
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+        raise InputError(f"{source.name}: not a usable Parquet file ({error}). {AGAIN}") from error
+    _check_columns(source.name, pa, table)
+    arrays = {"matrix": _matrix(source.name, table.column("vector"))}
+    if parent is not None:
+        arrays["parent"] = parent
+    return _vectors(source, arrays, table.column("word").to_pylist())
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError("Parquet", "parquet") from error
+    return pyarrow, pyarrow.parquet
+
+
+def _check_columns(name: str, pa: Any, table: Any) -> None:
+    kinds = {field.name: field.type for field in table.schema}
+    word, vector = kinds.get("word", pa.null()), kinds.get("vector", pa.null())
+    is_text = pa.types.is_string(word) or pa.types.is_large_string(word)
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not (is_text and any(test(vector) for test in lists) and pa.types.is_floating(vector.value_type)):
+        raise InputError(
+            f"{name}: expected the columns word (string) and vector (list of floats), but there is "
+            f"{', '.join(f'{key} ({kind})' for key, kind in kinds.items()) or 'nothing'}. Rename or convert them."
+        )
+    nulls = table.column("word").null_count + table.column("vector").null_count
+    if nulls or not table.num_rows:
+        raise InputError(f"{name}: {table.num_rows} rows with {nulls} empty cells. Fill or remove them.")
+
+
+def _matrix(name: str, column: Any) -> NDArray[Any]:
+    """Return lists of equal length as a matrix (V, M)."""
+    lists = column.combine_chunks()
+    sizes = np.asarray(lists.value_lengths())
+    other = np.flatnonzero(sizes != sizes[0])
+    if len(other) or sizes[0] < 1:
+        row = int(other[0]) if len(other) else 0
+        raise InputError(f"{name}, row {row}: expected {max(int(sizes[0]), 1)} numbers, but {sizes[row]} came. {AGAIN}")
+    values = lists.flatten().to_numpy(zero_copy_only=False)  # an empty cell becomes NaN, which is reported
+    return np.asarray(values).reshape(len(sizes), int(sizes[0]))
+
+
 def _arrays(vectors: Vectors) -> Tensors:
     matrix = vectors.matrix
     arrays = {"matrix": matrix} if isinstance(matrix, np.ndarray) else csr_tensors(matrix)
@@ -103,7 +171,7 @@ def _vectors(source: VectorFile, arrays: Tensors, words: list[str]) -> Vectors:
     with np.errstate(over="ignore"):  # too large for float32: reported with its word
         matrix = matrix.astype(np.float32, copy=False)
     forest = parse_forest(source.name, arrays["parent"].tolist()) if "parent" in arrays else None
-    return assembled(source, words[: source.limit], matrix[: source.limit], lambda row: f"row {row}", forest)
+    return assembled(source, words[: source.limit], matrix[: source.limit], Place("row", 0), forest)
 
 
 def _listed(arrays: Tensors) -> str:
