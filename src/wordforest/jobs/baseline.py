@@ -19,8 +19,8 @@ from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.jobs.count import Corpus, Counted, associate, counts_for, names_of
-from wordforest.jobs.job import Job, as_codes, versions
-from wordforest.jobs.rows import Matrix, Weighting, rows_of_counts
+from wordforest.jobs.job import Job, versions
+from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.jobs.sentences import Sentences, read_sentences
 from wordforest.jobs.train import learn_in_job
 from wordforest.options import FROM_COUNTS, OPTIONS, check_known
@@ -141,7 +141,7 @@ def _hpca(_: Job, counted: Counted, how: _How) -> _Result:
 
 
 def _sparse_codes(job: Job, counted: Counted, how: _How) -> _Result:
-    matrix = Matrix(how.association, Weighting(), how.own.dimensions, device=how.device)
+    matrix = Matrix(how.association, how.own.dimensions, device=how.device)
     rows, _ = rows_of_counts(job, counted, matrix)
     fitted, history = learn_in_job(job, rows, how.own.plan, counted.counts.fingerprint)
     return _Result(fitted.A, fitted.D, history, fitted.learned.facts)

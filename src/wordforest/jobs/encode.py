@@ -20,8 +20,8 @@ from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import encode_weighted
 from wordforest.errors import InputError
 from wordforest.jobs.count import load_counts
-from wordforest.jobs.job import Job, as_codes, versions
-from wordforest.jobs.rows import Matrix, Moves, Weighting, codes_in_file, rows_of_counts
+from wordforest.jobs.job import Job, versions
+from wordforest.jobs.rows import Matrix, Moves, as_codes, rows_of_counts
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.machine import check_device
 from wordforest.runtime.progress import Event, Reporter
@@ -77,7 +77,7 @@ def encode_counts(
         config = _config(str(run), learned, counted.config, gap)
         with store.workplace(job.folder) if job.folder and on_cluster else nullcontext(Path()) as place:
             file = place / "codes.safetensors" if on_cluster else None
-            codes = codes_in_file(file, A, unit=unit) if file else as_codes(A, unit=unit)
+            codes = as_codes(A, unit=unit, file=file)
             words, numbers = vocabulary.words, vocabulary.counts
             encoded = Run(words, numbers, codes, None, learned.forest, config, labels=learned.labels)
             job.save_run(encoded, file)
@@ -87,12 +87,12 @@ def encode_counts(
 def _matrix(run: Run, moves: Moves, device: str) -> Matrix:
     """Return what X was for a run."""
     config = run.config
-    weighting = Weighting()
+    weights, zeros = "none", 1.0
     if config["learner"] == "online":
-        weighting = Weighting(str(config.get("weights", "none")), float(config.get("zeros", 1.0)))
+        weights, zeros = str(config.get("weights", "none")), float(config.get("zeros", 1.0))
     known = {name: config[name] for name in AssociationSettings.__dataclass_fields__ if name in config}
     dtype = str(config.get("dtype", "float32"))
-    return Matrix(AssociationSettings(**known), weighting, len(run.forest), dtype, device, moves)
+    return Matrix(AssociationSettings(**known), len(run.forest), weights, zeros, dtype, device, moves)
 
 
 def _codes(rows: Rows, loss: Loss, run: Run, penalty: Penalty) -> tuple[NDArray[Any], float]:

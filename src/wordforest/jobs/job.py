@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from wordforest import store
 from wordforest.coder.kernels import on_host
@@ -189,22 +188,6 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings as they are read back from JSON, which has lists for tuples."""
     plain: dict[str, Any] = json.loads(json.dumps(settings))
     return plain
-
-
-def as_codes(A: NDArray[Any], *, unit: bool = False) -> sparse.csr_array:
-    """Return codes as CSR, divided by their lengths if asked; SciPy's own way needs four times the memory of A."""
-    A = A.astype(np.float32, copy=False)
-    A = unit_rows(A) if unit else A
-    used = A != 0
-    indptr = np.concatenate(([0], np.cumsum(np.count_nonzero(used, axis=1))))
-    indices = np.broadcast_to(np.arange(A.shape[1], dtype=np.int32), A.shape)[used]
-    return sparse.csr_array((A[used], indices, indptr), shape=A.shape)
-
-
-def unit_rows(A: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return every row divided by its length; rows of zeros stay."""
-    length = np.linalg.norm(A, axis=1, keepdims=True)
-    return np.asarray(np.divide(A, length, out=np.zeros_like(A), where=length > 0))
 
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed

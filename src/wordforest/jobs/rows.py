@@ -1,9 +1,9 @@
-"""From counts to Rows: X in memory, on a GPU, or made by the workers of a cluster from counts that they all see."""
+"""From counts to Rows, and from codes to CSR: in memory, on a GPU, or by the workers of a cluster and through files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.coder.losses import Weighing, weighing
+from wordforest.coder.losses import weighing
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import HELD, Loss, equal_ranges
 from wordforest.coder.rows.cluster import ClusterRows, Loaded
@@ -21,7 +21,7 @@ from wordforest.counts.association import Allocate, counts_at, log_margins, marg
 from wordforest.counts.joining import move_columns
 from wordforest.errors import InputError
 from wordforest.jobs.count import Counted, associate
-from wordforest.jobs.job import Job, unit_rows
+from wordforest.jobs.job import Job
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.progress import Event
@@ -41,25 +41,16 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class Weighting:
-    """How much pairs count: ``--weights`` of stored ones, ``--zeros`` of the others."""
-
-    weights: str = "none"
-    zeros: float = 1.0
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether all pairs count alike."""
-        return self.weights == "none" and self.zeros == 1
-
-
-@dataclass(frozen=True)
 class Matrix:
-    """What X is to be: association, weights, type of numbers, and where; ``moves`` matches its columns to others."""
+    """What X is to be: association, type of numbers, and where; ``moves`` matches its columns to others.
+
+    ``weights`` says how much stored pairs count, ``zeros`` how much the others do.
+    """
 
     association: AssociationSettings
-    weighting: Weighting
     n_components: int
+    weights: str = "none"
+    zeros: float = 1.0
     dtype: str = "float32"
     device: str = "cpu"
     moves: Moves | None = None
@@ -71,16 +62,12 @@ def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Lo
     unit = _unit(counted.config)
     if isinstance(job.executor, Cluster):
         return _on_cluster(job, job.executor, counted, matrix, unit)
-    counts = counted.counts
-    if matrix.moves is not None:
-        moved = move_columns(counts.matrix, matrix.moves.columns, matrix.moves.n_columns)
-        counts = Counts(moved, counts.vocabulary, counts.fingerprint)
-    own = matrix.association
-    X = associate(counts, own.measure, own.smoothing, own.shift, matrix.allocate)
-    weights = pair_weights(X, counts, matrix.weighting.weights, unit)
+    counts = replace(counted.counts, matrix=_moved(counted.counts.matrix, matrix.moves))
+    X = associate(counts, **asdict(matrix.association), allocate=matrix.allocate)
+    weights = pair_weights(X, counts, matrix.weights, unit)
     X.data = X.data.astype(matrix.dtype, copy=False)
     rows = place_rows(X, matrix.device, matrix.n_components, job.executor)
-    return rows, Loss(weights, matrix.weighting.zeros)
+    return rows, Loss(weights, matrix.zeros)
 
 
 def pair_weights(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int) -> Any:
@@ -88,7 +75,7 @@ def pair_weights(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: s
 
     ``unit`` is what a pair at distance one is counted as.
     """
-    return None if kind == "none" else weighing(kind)(X.data, _seen(X, counts, kind, unit))
+    return weighing(kind)(X.data, _seen(X, counts, kind, unit))
 
 
 def _seen(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int) -> NDArray[Any]:
@@ -117,8 +104,7 @@ def _on_cluster(job: Job, cluster: Cluster, counted: Counted, matrix: Matrix, un
     rows.on_words = on_words
     if job.folder is not None:
         rows.allocate = arrays_in(job.folder)
-    weights = None if matrix.weighting.weights == "none" else HELD
-    return rows, Loss(weights, matrix.weighting.zeros)
+    return rows, Loss(None if matrix.weights == "none" else HELD, matrix.zeros)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,92 +112,82 @@ class CountedRows:
     """The association of words and contexts, made by the workers from counts in a folder that they all see."""
 
     path: Path  # of the window counts
-    shape: tuple[int, int]
-    indptr: NDArray[Any]
+    matrix: Matrix
+    unit: int
+    n_columns: int
     log_v: NDArray[np.float32]
     log_c: NDArray[np.float32]
-    least: float | None  # what is not above it is not stored
-    dtype: Any
-    moves: Moves | None
-    kind: str  # of weights
-    unit: int
+    first: int = 0  # row that log_v begins with
     mean: float | None = None  # of the counts of stored pairs
 
     @classmethod
     def of(cls, folder: Path, matrix: Matrix, unit: int, cluster: Cluster) -> CountedRows:
         """Return the rows for the counts of a folder; workers add up the margins."""
-        path, own, moves = (folder / "counts.safetensors").resolve(), matrix.association, matrix.moves
+        path, moves = (folder / "counts.safetensors").resolve(), matrix.moves
         counts = map_csr(path)
-        shape = (counts.shape[0], counts.shape[1] if moves is None else moves.n_columns)
         ranges = equal_ranges(np.diff(counts.indptr).astype(np.int64) + 1, cluster.n_parts)
-        by_row, by_column = zip(*cluster.map(partial(_margins_of, path, shape, moves), ranges), strict=True)
-        logs = log_margins(np.concatenate(by_row), np.sum(by_column, axis=0), own.smoothing)
-        least = None if own.measure == "pmi" else own.shift
-        kind = matrix.weighting.weights
-        found = cls(path, shape, np.array(counts.indptr), *logs, least, np.dtype(matrix.dtype), moves, kind, unit)
-        if not kind.startswith("count"):
+        by_row, by_column = zip(*cluster.map(partial(_margins_of, path, moves), ranges), strict=True)
+        logs = log_margins(np.concatenate(by_row), np.sum(by_column, axis=0), matrix.association.smoothing)
+        found = cls(path, matrix, unit, counts.shape[1] if moves is None else moves.n_columns, *logs)
+        if not matrix.weights.startswith("count"):
             return found
-        sums, sizes = zip(*cluster.map(_sum_of_counts, [found._loader(*span) for span in ranges]), strict=True)
-        return cls(**{**found.__dict__, "mean": sum(sums) / max(1, sum(sizes))})
+        sums, sizes = zip(*cluster.map(_sum_of_counts, [found.part(*rows) for rows in ranges]), strict=True)
+        return replace(found, mean=sum(sums) / max(1, sum(sizes)))
 
-    def most_entries(self) -> NDArray[Any]:
-        """Return the counted pairs of every row, (V,); some may meet, or go, when columns are moved."""
-        return np.diff(self.indptr)
+    @property
+    def shape(self) -> tuple[int, int]:
+        """V and C."""
+        return len(self.log_v), self.n_columns
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the values."""
+        return np.dtype(self.matrix.dtype)
+
+    @property
+    def least(self) -> float | None:
+        """What is not above it is not stored."""
+        return None if self.matrix.association.measure == "pmi" else self.matrix.association.shift
 
     @property
     def exact(self) -> bool:
         """Whether all counted pairs are stored."""
-        return self.least is None and self.moves is None
+        return self.least is None and self.matrix.moves is None
+
+    def most_entries(self) -> NDArray[Any]:
+        """Return the counted pairs of every row, (V,); some may meet, or go, when columns are moved."""
+        return np.diff(map_csr(self.path).indptr)
 
     def load(self, first: int, last: int) -> partial[Loaded]:
         """Return what makes a range of rows, and the weights of their pairs."""
-        return partial(
-            _load, self._loader(first, last), None if self.kind == "none" else weighing(self.kind), self.mean
-        )
+        return partial(_load, self.part(first, last))
 
-    def _loader(self, first: int, last: int) -> _Loader:
-        logs = (self.log_v[first:last], self.log_c)
-        return _Loader(self.path, (first, last), logs, self.least, self.dtype, self.moves, self.kind, self.unit)
+    def part(self, first: int, last: int) -> CountedRows:
+        """Return a range of the rows: what a worker needs to make them."""
+        return replace(self, log_v=self.log_v[first:last], first=first)
 
-
-@dataclass(frozen=True, eq=False)
-class _Loader:
-    """What a worker needs to make some rows of X."""
-
-    path: Path
-    rows: tuple[int, int]
-    logs: tuple[NDArray[np.float32], NDArray[np.float32]]
-    least: float | None
-    dtype: Any
-    moves: Moves | None
-    kind: str
-    unit: int
-
-    def __call__(self) -> tuple[sparse.csr_array, NDArray[Any]]:
-        """Return rows of X, float32, and how often their pairs were seen, where weights look at that."""
-        counts = _moved(_counts_rows(self.path, self.rows), self.moves)
-        kept = sparse.csr_array(counts) if self.kind.startswith(_COUNTED) else counts
-        X = pmi_rows(counts, *self.logs, self.least)
-        seen = _seen(X, kept, self.kind, self.unit) if X.nnz else np.empty(0, X.dtype)
-        return X, seen
+    def associate(self) -> tuple[sparse.csr_array, NDArray[Any]]:
+        """Return X, float32, and how often its pairs were seen, where weights look at that."""
+        counts = _moved(_counts_rows(self.path, (self.first, self.first + len(self.log_v))), self.matrix.moves)
+        kept = sparse.csr_array(counts) if self.matrix.weights.startswith(_COUNTED) else counts
+        X = pmi_rows(counts, self.log_v, self.log_c, self.least)
+        return X, _seen(X, kept, self.matrix.weights, self.unit) if X.nnz else np.empty(0, X.dtype)
 
 
-def _load(loader: _Loader, weigh: Weighing | None, mean: float | None) -> Loaded:
-    X, seen = loader()
-    weights = None if weigh is None else weigh(X.data, seen, mean)
-    X.data = X.data.astype(loader.dtype, copy=False)
+def _load(rows: CountedRows) -> Loaded:
+    X, seen = rows.associate()
+    weights = weighing(rows.matrix.weights)(X.data, seen, rows.mean)
+    X.data = X.data.astype(rows.dtype, copy=False)
     return Loaded(X, weights)
 
 
-def _sum_of_counts(loader: _Loader) -> tuple[float, int]:
+def _sum_of_counts(rows: CountedRows) -> tuple[float, int]:
     """Return how often the stored pairs of some rows were seen, and their number."""
-    _, seen = loader()
+    _, seen = rows.associate()
     return float(seen.sum(dtype=np.float64)), len(seen)
 
 
-def _margins_of(
-    path: Path, shape: tuple[int, int], moves: Moves | None, rows: tuple[int, int]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _margins_of(path: Path, moves: Moves | None, rows: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the sums of some rows and of the columns over them."""
     counts = _counts_rows(path, rows)
     try:
@@ -222,9 +198,7 @@ def _margins_of(
         raise InputError(
             f"{path}: a stored count is {counts.data.min()}, but on a cluster they start at 1. Count again."
         )
-    counts = _moved(counts, moves)
-    by_row, by_column = margins(counts) if counts.shape[0] else (np.zeros(0), np.zeros(shape[1]))
-    return by_row, by_column
+    return margins(_moved(counts, moves))
 
 
 def _moved(counts: sparse.csr_array, moves: Moves | None) -> sparse.csr_array:
@@ -248,10 +222,10 @@ def _counts_rows(path: Path, rows: tuple[int, int]) -> sparse.csr_array:
     return counts  # type: ignore[no-any-return]
 
 
-def codes_in_file(path: Path, A: NDArray[Any], *, unit: bool = False) -> sparse.csr_array:
-    """Write codes (V, M) as sparse ones into a file, some rows at a time, and return them left there.
+def as_codes(A: NDArray[Any], *, unit: bool = False, file: Path | None = None) -> sparse.csr_array:
+    """Return codes (V, M) as CSR, some rows at a time: SciPy's own way needs four times the memory of A.
 
-    With ``unit`` every row is divided by its length.
+    With ``unit`` every row is divided by its length; with ``file`` they are written there, and left there.
     """
     n = max(1, _VALUES // A.shape[1])
     starts = range(0, len(A), n)
@@ -260,14 +234,26 @@ def codes_in_file(path: Path, A: NDArray[Any], *, unit: bool = False) -> sparse.
         rows = A[start : start + n].astype(np.float32, copy=False)
         return unit_rows(rows) if unit else rows
 
-    sizes = np.concatenate([np.count_nonzero(taken(start), axis=1) for start in starts])
-    indptr = np.concatenate(([0], np.cumsum(sizes)))
+    sizes = [np.count_nonzero(taken(start), axis=1) for start in starts]
+    indptr = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
 
-    def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[Any]]]:
+    def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         for start in starts:
             rows = taken(start)
             _, columns = np.nonzero(rows)
             yield columns.astype(np.int32), rows[rows != 0]
 
-    write_csr_parts(path, (len(A), A.shape[1]), indptr, np.dtype(np.float32), parts())
-    return map_csr(path)
+    if file is not None:
+        write_csr_parts(file, (len(A), A.shape[1]), indptr, np.dtype(np.float32), parts())
+        return map_csr(file)
+    indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.float32)
+    for start, (columns, some) in zip(starts, parts(), strict=True):
+        place = slice(indptr[start], indptr[start] + len(some))
+        indices[place], values[place] = columns, some
+    return sparse.csr_array((values, indices, indptr), shape=A.shape)
+
+
+def unit_rows(A: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return every row divided by its length; rows of zeros stay."""
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    return np.asarray(np.divide(A, length, out=np.zeros_like(A), where=length > 0))

@@ -18,8 +18,8 @@ from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.errors import InputError
 from wordforest.jobs.count import Corpus, counts_for, names_of
-from wordforest.jobs.job import Job, as_codes, history_row, versions
-from wordforest.jobs.rows import Matrix, Weighting, codes_in_file, rows_of_counts
+from wordforest.jobs.job import Job, history_row, versions
+from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.machine import check_device
@@ -90,8 +90,9 @@ def _check_cluster(settings: TrainSettings, out: str | Path | None) -> None:
 def _matrix(job: Job, settings: TrainSettings, n_components: int) -> Matrix:
     return Matrix(
         AssociationSettings(settings.measure, settings.smoothing, settings.shift),
-        Weighting(str(settings.weights), float(settings.zeros or 0)),
         n_components,
+        str(settings.weights),
+        float(settings.zeros or 0),
         settings.dtype,
         settings.device,
         allocate=arrays_in(job.folder, job.memory // 2) if settings.learner == "entries" else np.empty,
@@ -160,7 +161,7 @@ def _progress(step: Step, n_words: int) -> Event:
 
 def _sparse(job: Job, fitted: Fitted, *, unit: bool) -> tuple[sparse.csr_array, Path | None]:
     """Return the codes as a sparse matrix, in a file where they come from a cluster: they may be beyond memory."""
-    if not (job.folder and isinstance(job.executor, Cluster)):
-        return as_codes(fitted.A, unit=unit), None
-    file = store.checkpoint_folder(job.folder) / "codes.safetensors"
-    return codes_in_file(file, fitted.A, unit=unit), file
+    file = None
+    if job.folder and isinstance(job.executor, Cluster):
+        file = store.checkpoint_folder(job.folder) / "codes.safetensors"
+    return as_codes(fitted.A, unit=unit, file=file), file
