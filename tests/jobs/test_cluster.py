@@ -347,7 +347,16 @@ def test_a_run_is_resumed_where_it_was_not_begun(
     run = wf.train(large_corpus, out=tmp_path / "run", cluster=end, resume=True, **SETTINGS)
     assert same(tmp_path / "run", whole / "run")
     assert (tmp_path / "run" / "counts" / "counts.safetensors").stat().st_mtime_ns == before  # not counted again
-    assert not {"content", "stamps"} & run.config.keys()
+    assert "content" not in run.config
+
+
+def test_a_run_beside_takes_the_counts_of_workers(
+    there: tuple[Path, float], large_corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wordforest.jobs.count.count_into", None)  # would fail if it counted again
+    out = there[0].parent / "beside"
+    wf.train(large_corpus, out=out, **SETTINGS)
+    assert same(out, there[0])
 
 
 def test_text_that_changed_is_counted_anew(cluster: Cluster, large_corpus: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.commands import run_command
 from tests.jobs.killed import kill, killed
 from wordforest.counts import tally, windows
 from wordforest.errors import InputError
-from wordforest.jobs import extend
+from wordforest.jobs import count
 from wordforest.runtime.disk import ScratchFiles
 
 FILES = ("vocab.tsv", "counts.safetensors")
@@ -119,13 +119,14 @@ def test_killed_while_adding_it_resumes_to_the_same_bits(
 
         tally._LEAST_SHARD = 1 << 13
         ScratchFiles.note = counted  # type: ignore[method-assign]
-        extend.pooled = lambda *_: kill()
+        count.pooled = lambda *_: kill()
         wf.count_corpus(tmp_path / "2.txt", memory=1 << 20, **adding)
 
     for notes in (5, 0):  # while counting shards, and after all of them
         killed(partial(add_and_die, notes))
-    monkeypatch.setattr(extend, "count_into", None)  # would fail if it counted again
-    wf.count_corpus(tmp_path / "2.txt", **adding)
+    with monkeypatch.context() as patch:
+        patch.setattr(count, "count_into", None)  # would fail if it counted again
+        wf.count_corpus(tmp_path / "2.txt", **adding)
     wf.count_corpus(large_corpus, tmp_path / "whole")
     assert same(tmp_path / "b", tmp_path / "whole")
     assert {path.name for path in (tmp_path / "b").iterdir()} == {"all", "config.json", *FILES}

@@ -2,40 +2,52 @@
 
 A text is counted once for many runs: counts lie in the run that made them, and runs beside it find them there, by what
 they are made of: the SHA-256 of the files, every setting of counting, and the versions that say what a word is. So text
-that has changed, or other settings, never meet old counts. Text for a cluster is not read here: sizes and times of its
-files stand for it, and only a run that is resumed takes such counts.
+that has changed, or other settings, never meet old counts.
+
+Text can be added to counts, exactly, if those of all words are kept: pairs of a word that has become ``#rare#`` cannot
+be told apart again. So a folder that text may be added to has a folder ``all`` inside, counted without a least count.
+Its words are pooled into ``#rare#`` only at the end, by their counts in all the text: a word that crosses the least
+count later has all its pairs, from the first text on.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest import store
 from wordforest.counts import Counts, Tally, tally_corpus
 from wordforest.counts.association import Allocate, pmi, sppmi
+from wordforest.counts.joining import Addend, joined
 from wordforest.errors import InputError
 from wordforest.jobs.count_on_cluster import ClusterTally, tally_on_cluster
-from wordforest.jobs.job import Job, versions
+from wordforest.jobs.job import Job, plain, versions
 from wordforest.options import check_known, default
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.progress import Event, Report, Reporter
 from wordforest.settings import CountSettings
+from wordforest.store.files import ALL_WORDS
 from wordforest.store.folders import save_counts
-from wordforest.text import Vocabulary
+from wordforest.text import Vocabulary, choose_words
 from wordforest.text.reader import content_hash, find_sources, total_bytes
 
 Corpus = str | Path | Iterable[str | Path]
 _HELD_OUT = CountSettings(window=10, min_count=1)
+_VERSIONS = ("wordforest", "python")  # which decide what a word is
+_CONTENT = "content"  # of the files counted, in the config of counts that a run has made
+_SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", "numbers")  # what can be added to
+_NEW = "new"  # folder inside a checkpoint: counts of all words of the text to add
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +87,6 @@ def count_corpus(
     ``cluster`` is the address of a Dask scheduler, ``local:N``, or a ``Cluster``; its workers read the text, and what
     is returned stays in its file. Workers that die cost no more than their share; a scheduler that dies costs all.
     """
-    from wordforest.jobs.extend import corpus_before, extend_into
-
     check_known(settings, [*CountSettings.__dataclass_fields__])
     asked, names = CountSettings(**settings), names_of(corpus)
     extended, add = extendable or add is not None, None if add is None else Path(add)
@@ -108,8 +118,7 @@ def count_into(job: Job, names: list[str], settings: CountSettings, facts: Calla
     job.begin({"corpus": names, **asdict(settings), **facts()}, resumable=resumable)
     with closing(ScratchFiles(store.checkpoint_folder(job.folder), job.memory, named=True)) as place:
         tally = _tally(job, names, settings, place)
-        config = count_config(names, settings, tally.fingerprint) | facts()
-        save_counts(job.folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config)
+        _save(job.folder, tally, count_config(names, settings, tally.fingerprint) | facts())
     job.checkpoint.remove()
 
 
@@ -153,12 +162,6 @@ def load_counts(folder: Path, most: float = np.inf, *, checked: bool = True) -> 
 def kept(job: Job) -> int:
     """Return how many bytes of counts a job takes into memory; those for a cluster stay in their file."""
     return 0 if isinstance(job.executor, Cluster) else job.memory // 2
-
-
-def check_readable_again(names: list[str], resume: bool) -> None:
-    """Refuse to resume from standard input."""
-    if resume and "-" in names:
-        raise InputError("standard input cannot be read again to resume. Give a file, or leave --resume out.")
 
 
 def held_out(source: str | Path) -> Counts:
@@ -216,11 +219,6 @@ def names_of(corpus: Corpus) -> list[str]:
     return [str(corpus)] if isinstance(corpus, str | Path) else [str(name) for name in corpus]
 
 
-_VERSIONS = ("wordforest", "python")  # which decide what a word is
-_CONTENT = "content"  # of the files counted, in the config of counts that a run has made
-_STAMPS = "stamps"  # size and time of the files, where a cluster has read them
-
-
 def counts_for(job: Job, names: list[str], settings: CountSettings, *, mapped: bool = False) -> Counted:
     """Return the counts that a job learns from: those of one counts folder, else of text, which is counted once.
 
@@ -240,59 +238,39 @@ def counts_for(job: Job, names: list[str], settings: CountSettings, *, mapped: b
     else:
         found = load_counts(_counted(job, names, settings, job.folder / store.COUNTS), most, checked=not on_cluster)
         found = replace(found, config={**found.config, "corpus": names})
-    config = {name: value for name, value in found.config.items() if name not in (_CONTENT, _STAMPS)}
-    return replace(found, config=config)
+    return replace(found, config={name: value for name, value in found.config.items() if name != _CONTENT})
 
 
 def _counted(job: Job, names: list[str], settings: CountSettings, own: Path) -> Path:
     """Return the folder that has the counts of text: one that had them before, else ``own``, counted into now."""
     sources = find_sources(names)
-    before = _stamps(sources)
-    facts = _facts(job, sources, own)
-    if found := next(_same(own, _made_of(names, settings, facts), is_trusted=job.resume), None):
-        job.report.say(f"{found}: counts of this text and these settings, so it is not counted again")
-        return found
+    before, content = _stamps(sources), content_hash(sources)
+    made_of = {**asdict(settings), _CONTENT: content, **({} if content else {"corpus": names})}
+    beside = own.parent.resolve().parent
+    places = [own, beside / store.COUNTS, *sorted(beside.glob(f"*/{store.COUNTS}"))]
+    if content is None:  # text that cannot be looked at twice: only a run that is resumed may trust its own counts
+        places = [own] if job.resume else []
+    for place in places:
+        if _is_made_of(place, plain(made_of)):
+            job.report.say(f"{place}: counts of this text and these settings, so it is not counted again")
+            return place
     if store.is_counts_folder(own) and _CONTENT not in store.read_json(own / "config.json"):
         raise InputError(f"{own}: these counts, which no run has made, would be replaced. Choose another --out.")
     with job.inside(own) as part:
-        count_into(part, names, settings, lambda: facts if _unchanged(sources, before) else {_CONTENT: None})
+        count_into(part, names, settings, lambda: {_CONTENT: content if _unchanged(sources, before) else None})
     return own
 
 
-def _facts(job: Job, sources: list[str], own: Path) -> dict[str, Any]:
-    """Return what tells one text from another; a run that is resumed asks for what its counts have."""
-    is_read_here = not isinstance(job.executor, Cluster)
-    if job.resume and store.is_counts_folder(own):
-        is_read_here = _STAMPS not in store.read_json(own / "config.json")
-    return {_CONTENT: content_hash(sources)} if is_read_here else {_CONTENT: None, _STAMPS: _stamps(sources)}
-
-
-def _made_of(names: list[str], settings: CountSettings, facts: dict[str, Any]) -> dict[str, Any]:
-    named = {} if facts[_CONTENT] else {"corpus": names}
-    made_of: dict[str, Any] = json.loads(json.dumps({**asdict(settings), **facts, **named}))
-    return made_of
-
-
-def _same(own: Path, made_of: dict[str, Any], *, is_trusted: bool) -> Iterator[Path]:
-    """Yield folders of counts that are made of the same: a run's own, then those beside it.
-
-    Where the text cannot be looked at twice, only a run that is resumed may trust its own.
-    """
-    beside = own.parent.resolve().parent
-    if made_of[_CONTENT] is None:
-        places = [own] if is_trusted else []
-    else:
-        places = [own, beside / store.COUNTS, *sorted(beside.glob(f"*/{store.COUNTS}"))]
-    for place in places:
-        if not store.is_counts_folder(place) or store.has_checkpoint(place):
-            continue
-        try:
-            config = store.read_json(place / "config.json")
-        except InputError:  # damaged, or another run is just removing it
-            continue
-        same_versions = all(config.get("versions", {}).get(name) == versions()[name] for name in _VERSIONS)
-        if same_versions and all(name in config and config[name] == value for name, value in made_of.items()):
-            yield place
+def _is_made_of(folder: Path, made_of: dict[str, Any]) -> bool:
+    """Return whether a folder has whole counts of this text, by these settings and versions."""
+    if not store.is_counts_folder(folder) or store.has_checkpoint(folder):
+        return False
+    try:
+        config = store.read_json(folder / "config.json")
+    except InputError:  # damaged, or another run is just removing it
+        return False
+    same_versions = all(config.get("versions", {}).get(name) == versions()[name] for name in _VERSIONS)
+    return same_versions and all(name in config and config[name] == value for name, value in made_of.items())
 
 
 def _stamps(sources: Iterable[str]) -> list[list[int] | None]:
@@ -321,3 +299,90 @@ def _check_counted_so(folder: Path, settings: CountSettings, config: dict[str, A
                 f"{name} = {value}, by a setting or a preset, but {folder} was counted with {name} = {counted}. "
                 "Count again, or ask for what was counted."
             )
+
+
+def corpus_before(add: Path | None, asked: CountSettings) -> list[str]:
+    """Return the corpus of counts that text is to be added to, after checking that it can be."""
+    if asked.subsample:
+        raise InputError("subsample depends on all the text, so none can be added later. Leave one of the two out.")
+    if add is None:
+        return []
+    if not store.is_counts_folder(add / ALL_WORDS):
+        raise InputError(
+            f"{add}: text can be added only to counts made with --extendable: the pairs of rare words are needed, "
+            "which other counts do not have. Count all the text again, with --extendable."
+        )
+    config = store.read_json(add / ALL_WORDS / "config.json")
+    for name in _SHAPING:
+        if config.get(name) != getattr(asked, name):
+            raise InputError(
+                f"{name} = {getattr(asked, name)}, but {add} was counted with {name} = {config.get(name)}. "
+                "Use the same settings to add to it."
+            )
+    return list(config["corpus"])
+
+
+def extend_into(job: Job, names: list[str], asked: CountSettings, add: Path | None) -> None:
+    """Count text, add it to the counts of ``add``, and write counts of all words and, pooled, of the vocabulary."""
+    assert job.folder  # noqa: S101 counts go there
+    if add is not None and job.folder.resolve() == add.resolve():
+        raise InputError(f"{job.folder}: the counts to add to would be replaced. Choose another --out.")
+    job.begin({"corpus": names, "add": None if add is None else str(add), **asdict(asked)})
+    checkpoint = store.checkpoint_folder(job.folder)
+    everything = replace(asked, min_count=1, max_vocab=None, keep_words=(), max_contexts=None)
+    if not store.is_counts_folder(checkpoint / _NEW) or store.has_checkpoint(checkpoint / _NEW):
+        with job.inside(checkpoint / _NEW) as part:
+            count_into(part, names, everything)
+    parts = [load_counts(checkpoint / _NEW, 0, checked=False).counts]
+    if add is not None:
+        parts.insert(0, load_counts(add / ALL_WORDS, job.memory // 2).counts)
+    corpus = [*corpus_before(add, asked), *names]
+    with closing(ScratchFiles(checkpoint, job.memory)) as scratch:
+        whole, all_words = _joined(parts, everything, scratch, job), checkpoint / ALL_WORDS
+        _save(all_words, whole, count_config(corpus, everything, whole.fingerprint))
+        counts = pooled(load_counts(all_words, 0, checked=False).counts, asked, scratch, job)
+        _save(job.folder, counts, count_config(corpus, asked, counts.fingerprint), all_words)
+
+
+def _joined(parts: list[Counts], everything: CountSettings, scratch: ScratchFiles, job: Job) -> Tally:
+    """Add up counts of all words of several corpora."""
+    totals = Counter[str]()
+    for part in parts:
+        totals.update(dict(zip(part.vocabulary.words, part.vocabulary.counts.tolist(), strict=True)))
+    words = sorted(totals, key=lambda word: (-totals[word], word))
+    vocabulary = Vocabulary(words, [totals[word] for word in words])
+    rows = [np.array([vocabulary.index[word] for word in part.vocabulary.words], dtype=np.int32) for part in parts]
+    prints = [part.fingerprint for part in parts]
+    fingerprint = prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
+    return _added_up(zip(parts, rows, strict=True), vocabulary, fingerprint, everything, scratch, job)
+
+
+def pooled(whole: Counts, settings: CountSettings, scratch: ScratchFiles, job: Job) -> Tally:
+    """Return the counts of the vocabulary that the settings choose from counts of all words."""
+    vocabulary, rows = choose_words(list(whole.vocabulary.words), whole.vocabulary.counts, settings.words)
+    return _added_up([(whole, rows)], vocabulary, whole.fingerprint, settings, scratch, job)
+
+
+def _added_up(
+    parts: Iterable[tuple[Counts, NDArray[np.int32]]],
+    vocabulary: Vocabulary,
+    fingerprint: str,
+    settings: CountSettings,
+    scratch: ScratchFiles,
+    job: Job,
+) -> Tally:
+    """Add up counts, each with the rows of a vocabulary that its words go to."""
+    windows, addends = settings.windows, []
+    n_contexts = windows.contexts(len(vocabulary))
+    for counts, rows in parts:
+        columns = np.where(rows < n_contexts, rows, -1)
+        if windows.mark_sides:
+            columns = np.concatenate((columns, np.where(columns < 0, -1, columns + n_contexts)))
+        addends.append(Addend(counts.matrix, rows, columns.astype(np.int32)))
+    size = (windows.columns(len(vocabulary)), 2 * windows.window)
+    return joined(addends, vocabulary, fingerprint, size, scratch, job.executor)
+
+
+def _save(folder: Path, tally: Tally | ClusterTally, config: dict[str, Any], all_words: Path | None = None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    save_counts(folder, tally.vocabulary.words, tally.vocabulary.counts, tally, config, all_words=all_words)

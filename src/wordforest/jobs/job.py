@@ -65,7 +65,7 @@ class Job:
         OPTIONS["workers"].check(workers)
         self._out = None if out is None else Path(out)
         self._force, self.resume = force or resume, resume
-        self._cluster, self._threads = cluster, Threads(workers if cluster is None else workers or 1)
+        self._cluster, self.threads = cluster, Threads(workers if cluster is None else workers or 1)
         self._executor: Threads | Cluster | None = None
         self.memory = memory or three_quarters()
         self.report = report or Reporter()
@@ -94,17 +94,12 @@ class Job:
     def executor(self) -> Threads | Cluster:
         """Who does the work; a cluster given by its address is connected to at first use, and left with the job."""
         if self._executor is None:
-            self._executor = self._threads if self._cluster is None else self._connected(self._cluster)
+            self._executor = self.threads if self._cluster is None else self._connected(self._cluster)
         return self._executor
-
-    @property
-    def threads(self) -> Threads:
-        """The threads of this process."""
-        return self._threads
 
     def begin(self, settings: dict[str, Any], *, resumable: bool = True) -> None:
         """Begin the checkpoint, or resume the one in the folder, whose settings must be the same."""
-        self.checkpoint.begin(_plain(settings), resume=self.resume and resumable)
+        self.checkpoint.begin(plain(settings), resume=self.resume and resumable)
 
     def is_complete(
         self, is_result: Callable[[Path], bool], settings: dict[str, Any], found: tuple[str | None, ...] = ()
@@ -117,7 +112,7 @@ class Job:
         if not (self.resume and folder and is_result(folder)) or store.has_checkpoint(folder):
             return False
         config = store.read_json(folder / "config.json")
-        for name, value in _plain(settings).items():
+        for name, value in plain(settings).items():
             if value not in found and config.get(name, value) != value:
                 raise InputError(
                     f"{folder} is complete, but with {name} = {config[name]}, and now it is {value}. "
@@ -170,7 +165,7 @@ class Job:
     def _connected(self, where: str | Cluster) -> Cluster:
         if isinstance(where, Cluster):
             return where
-        cluster = self._stack.enter_context(Cluster.connect(where, threads=self._threads.n_workers))
+        cluster = self._stack.enter_context(Cluster.connect(where, threads=self.threads.n_workers))
         cluster.wait(self.report.say)
         self.report.say(f"cluster of {cluster.n_workers} workers; dashboard: {cluster.dashboard}")
         for warning in cluster.differences():
@@ -184,10 +179,10 @@ def versions(*more: str) -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
-def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+def plain(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings as they are read back from JSON, which has lists for tuples."""
-    plain: dict[str, Any] = json.loads(json.dumps(settings))
-    return plain
+    as_read: dict[str, Any] = json.loads(json.dumps(settings))
+    return as_read
 
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
