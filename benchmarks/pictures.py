@@ -35,8 +35,8 @@ FIGURES = {
         "--dpi",
         "200",
     ),
-    "tree.png": ("tree", "forest52", "--words", "animal,horse,elephant"),
-    "tree_labels.png": ("tree", "readable", "--words", "jupiter,orbit,telescope", "--tree", "TREE", "--labels", "3"),
+    "tree.png": ("tree", "forest52", "--words", "animal,horse,elephant", "--tree", "0"),
+    "tree_labels.png": ("tree", "readable", "--words", "jupiter,orbit,telescope", "--labels", "3"),
     "forest.png": ("tree", "forest520", "--words", "king", "--tree", "all"),
     "map_good_bad.png": (
         "map",
@@ -68,14 +68,6 @@ def wordforest(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "wordforest", *arguments], check=True)
 
 
-def strongest_tree(run: Path, word: str) -> str:
-    """Return the number of the tree that a word uses most."""
-    from wordforest.reading import word_path
-    from wordforest.store import load_run
-
-    return str(word_path(load_run(run).vectors, word).trees[0].tree)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", help="text, or a counts folder")
@@ -93,9 +85,8 @@ def main() -> None:
         if not (runs / name / "codes.safetensors").exists():
             here = [str(counts) if part == "COUNTS" else part for part in command]
             wordforest(*here, "--out", str(runs / name))
-    tree = strongest_tree(runs / "readable", "jupiter")
     for name, command in FIGURES.items():
-        here = [str(runs / part) if part in MODELS else tree if part == "TREE" else part for part in command]
+        here = [str(runs / part) if part in MODELS else part for part in command]
         wordforest("draw", *here, "--out", str(out / name), "--force")
     page = [sys.executable, str(Path(__file__).with_name("explorer.py")), "pictures", str(runs / "readable")]
     subprocess.run([*page, "--out", str(out), "--words", "king", "queen", "president"], check=True)

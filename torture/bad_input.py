@@ -283,6 +283,7 @@ CASES = (
     ),
     *_cases("run", SEE + " badrun", "badrun/vocab.tsv", {"vocab.tsv with a count in letters": b"the\t5\ncat\tfive\n"}),
     *_cases("run", SEE + " badrun", "badrun/history.jsonl", {"a line of history.jsonl is cut": b'{"a": 1}\n{"b": \n'}),
+    *_cases("run", SEE + " badrun", "badrun/labels.tsv", {"a line of labels.tsv without a tab": b"3\tships\n4 seas\n"}),
     Case("run", "it exists already", "train corpus.txt --out run --quiet"),
     Case("run", "complete, with other settings", "train counts --out run --resume --quiet --trees 2"),
     *_cases(
@@ -505,7 +506,9 @@ CASES = (
     Case("inspect", "a node that is not there", "inspect run --node 999"),
     Case("inspect", "a node as a graph", "inspect run --node 0 --format dot"),
     Case("inspect", "a tree that is not there", "inspect run --tree 99"),
+    *_cases("inspect", "inspect run --stop-words stop.txt", "stop.txt", {"a file of stop words without any": b"\n"}),
     Case("path", "an unknown word", "path run qeen"),
+    Case("path", "stop words that are not there", "path run king --stop-words nowhere.txt"),
     Case("export", "an unknown suffix", "export run forest.doc"),
     Case("export", "the file exists", "export run corpus.txt"),
     Case("convert", "an unknown suffix", "convert run vectors.doc"),

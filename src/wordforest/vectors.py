@@ -92,7 +92,7 @@ class Vectors:
 
     def __getitem__(self, word: str) -> Dense:
         """Return the vector of a word, shape (M,), read-only."""
-        return self._dense_row(self.index(word))
+        return _dense_row(self.matrix, self.index(word))
 
     def __repr__(self) -> str:
         return f"Vectors({len(self)} words, {self.n_dimensions} dimensions, forest={self.forest!r})"
@@ -140,6 +140,10 @@ class Vectors:
         own = own * (own > _ROUNDING * A)
         return _protected_csr(own) if sparse.issparse(own) else _frozen(own)
 
+    def own_row(self, word: str) -> Dense:
+        """Return what a word has at each node itself, shape (M,), read-only."""
+        return _dense_row(self.own, self.index(word))
+
     @cached_property
     def labels(self) -> Labels:
         """A few words that name each node, best first; or the name that somebody gave to it."""
@@ -166,7 +170,7 @@ class Vectors:
         """
         if isinstance(word_or_vector, str):
             row = self.index(word_or_vector)
-            return self._nearest(self._dense_row(row), [row], k)
+            return self._nearest(_dense_row(self.matrix, row), [row], k)
         vector = np.asarray(word_or_vector, dtype=np.float64)
         if vector.shape != (self.n_dimensions,) or not np.isfinite(vector).all():
             raise InputError(
@@ -230,15 +234,6 @@ class Vectors:
         if isinstance(self.matrix, np.ndarray):
             return self.matrix.ravel(), np.tile(np.arange(self.n_dimensions), len(self))
         return self.matrix.data, self.matrix.indices
-
-    def _dense_row(self, row: int) -> Dense:
-        if isinstance(self.matrix, np.ndarray):
-            view: Dense = self.matrix[row]
-            return view
-        vector = np.zeros(self.n_dimensions, np.float32)
-        stored = slice(self.matrix.indptr[row], self.matrix.indptr[row + 1])
-        vector[self.matrix.indices[stored]] = self.matrix.data[stored]
-        return _frozen(vector)
 
     def _nearest(self, vector: NDArray[Any], excluded: Sequence[int], k: int) -> Neighbors:
         size = np.linalg.norm(vector.astype(np.float64))
@@ -338,6 +333,16 @@ def _is_writable(array: NDArray[Any]) -> bool:
             return True
         base = base.base
     return False
+
+
+def _dense_row(matrix: Dense | CSR, row: int) -> Dense:
+    if isinstance(matrix, np.ndarray):
+        view: Dense = matrix[row]
+        return view
+    vector = np.zeros(matrix.shape[1], np.float32)
+    stored = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    vector[matrix.indices[stored]] = matrix.data[stored]
+    return _frozen(vector)
 
 
 def _frozen(array: Dense) -> Dense:

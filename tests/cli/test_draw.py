@@ -96,13 +96,42 @@ def test_an_unknown_suffix_is_told_before_any_work(tmp_path: Path) -> None:
     assert ".png, .svg, .pdf" in result.stderr
 
 
-def test_tree_draws_a_run(tmp_path: Path) -> None:
-    vectors = planted(3)
-    forest = Forest.complete(1, (3, 2))
-    store.write_vectors(tmp_path / "run", Vectors(vectors.words, vectors.dense, forest=forest))
-    arguments = ("tree", str(tmp_path / "run"), "--words", "a0,b0", "--tree", "all", "--labels", "2")
-    assert run(*arguments, "--out", str(tmp_path / "t.svg")).exit_code == 0
-    assert ">a0<" in (tmp_path / "t.svg").read_text()
+@pytest.fixture
+def readable(tmp_path: Path) -> str:
+    """A run of three trees of two nodes without negative values, whose last tree is that of queen."""
+    words = ["king", "crown", "queen", "the"]
+    rows = [[3, 2, 0, 0, 0, 0], [4, 4, 0, 0, 0, 0], [1, 0, 0, 0, 5, 4], [9, 1, 0, 0, 9, 1]]
+    store.write_vectors(tmp_path / "run", Vectors(words, rows, forest=Forest.complete(3, (1,))))
+    return str(tmp_path / "run")
+
+
+def drawn(path: Path) -> list[str]:
+    return re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8"))
+
+
+def test_tree_draws_the_strongest_tree_of_a_word_with_labels(readable: str, tmp_path: Path) -> None:
+    out, stop = tmp_path / "t.svg", tmp_path / "stop.txt"
+    arguments = ("tree", readable, "--words", "queen", "--out", str(out))
+    assert run(*arguments).exit_code == 0
+    assert {"queen, tree 2", "the, queen"} <= set(drawn(out))
+    stop.write_text("the\n")
+    assert run(*arguments, "--force", "--stop-words", str(stop)).exit_code == 0
+    assert "queen" in drawn(out)
+    assert run(*arguments, "--force", "--tree", "all", "--labels", "0").exit_code == 0
+    assert {"queen", "tree 0", "tree 1", "tree 2"} <= set(drawn(out))
+
+
+def test_heatmap_names_the_columns_that_are_used(readable: str, tmp_path: Path) -> None:
+    out = tmp_path / "h.svg"
+    assert run("heatmap", readable, "--words", "king,crown", "--out", str(out)).exit_code == 0
+    assert [text for text in drawn(out) if text[0] in "012345" and " " in text] == ["1 the", "0 crown king"]
+    assert "dimension (4 not used), from lowest to highest mean" in drawn(out)
+
+
+def test_stop_words_that_cannot_be_read_are_told(readable: str, tmp_path: Path) -> None:
+    result = run("tree", readable, "--words", "king", "--out", str(tmp_path / "t.png"), "--stop-words", "absent.txt")
+    assert result.exit_code == 2
+    assert "absent.txt: cannot be read" in result.stderr
 
 
 def test_map_of_the_default_groups(saved: str, tmp_path: Path) -> None:

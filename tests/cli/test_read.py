@@ -91,6 +91,33 @@ def test_inspect_names_nodes_and_tells_their_use(readable: Path) -> None:
     assert lines[2].endswith("%)")
 
 
+def test_labels_leave_out_stop_words_and_take_names_from_the_run(readable: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(readable, tmp_path / "run")
+    word = json.loads(done("inspect", run, "--json").stdout)["nodes"][0]["label"][0]
+    (tmp_path / "stop.txt").write_text(f"\n{word.upper()}\n")
+    (run / "labels.tsv").write_text("1\tMy own name\n")
+    stop = ("--stop-words", tmp_path / "stop.txt")
+    first, second = json.loads(done("inspect", run, "--json", *stop).stdout)["nodes"][:2]
+    assert word not in first["label"]
+    assert second["label"] == ["My own name"]
+    assert "My own name" in done("inspect", run).stdout
+    done("export", run, tmp_path / "features.npz", *stop)
+    names = (tmp_path / "features.tsv").read_text(encoding="utf-8").splitlines()
+    assert names[2].split("\t")[1] == f"0.{first['label'][0]}.My_own_name"
+    done("explore", run, "--export", tmp_path / "page.html", *stop)
+    assert '["My own name"]' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "My own name" in "".join(done("path", run, *first["label"], *stop).stdout)
+
+
+def test_a_bad_file_of_labels_is_told_by_every_command_that_shows_them(readable: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(readable, tmp_path / "run")
+    (run / "labels.tsv").write_text("1 no tab\n")
+    for command in (["inspect"], ["path", "king"], ["explore", "--export", tmp_path / "page.html"]):
+        assert "labels.tsv, line 1: expected the number of a node from 0 to 25, a tab" in refused(
+            command[0], run, *command[1:]
+        )
+
+
 @pytest.mark.parametrize(("form", "first"), [("mermaid", "flowchart"), ("dot", "digraph"), ("json", "{")])
 def test_inspect_writes_other_forms(readable: Path, form: str, first: str) -> None:
     assert done("inspect", readable, "--tree", 1, "--tree", 1, "--format", form).stdout.startswith(first)

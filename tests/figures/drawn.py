@@ -13,7 +13,7 @@ WHITE = [255, 255, 255]
 
 
 def two_words() -> Vectors:
-    """Means over up and down are 0, 2, -2 and 0.5e-6: the columns are shown in the order 2, 0, 3, 1."""
+    """Means over up and down are 0, 2, -2 and 0.5e-6: the columns that they use are shown in the order 2, 3, 1."""
     rows = [[0, 1, -1, 1e-6], [0, 3, -3, 0], [0, -1, 1, 2]]
     return Vectors(["up", "down", "other"], np.array(rows, dtype=np.float32))
 

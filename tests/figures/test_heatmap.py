@@ -21,7 +21,7 @@ from wordforest.figures import (
     Style,
     heatmap,
 )
-from wordforest.figures.heatmap import column_order
+from wordforest.figures.heatmap import columns_shown
 from wordforest.vectors import Vectors
 
 
@@ -37,12 +37,42 @@ def figure() -> Any:
 
 
 def test_columns_run_from_most_negative_to_most_positive(two_words: Vectors) -> None:
-    assert column_order(two_words.dense.astype(float)).tolist() == [2, 0, 3, 1]
+    assert columns_shown(two_words.dense.astype(float), room=9).tolist() == [2, 3, 1]  # none uses 0
 
 
-def test_axis_carries_the_original_index(figure: Any) -> None:
+def test_of_more_columns_than_find_room_the_strongest_are_shown() -> None:
+    A = np.array([[1.0, -3.0, 0.0, 2.0], [1.0, -3.0, 0.0, 2.0]])
+    assert columns_shown(A, room=2).tolist() == [1, 3]
+    assert columns_shown(0 * A, room=9).tolist() == [0, 1, 2, 3]
+
+
+def test_axis_carries_the_original_index_and_tells_what_is_not_used(figure: Any) -> None:
     axes = figure.axes[0]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "0", "3", "1"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "3", "1"]
+    assert axes.get_xlabel() == "dimension (1 not used), from lowest to highest mean"
+
+
+def test_labels_name_the_columns(two_words: Vectors) -> None:
+    labels = [("never",), ("up", "high"), ("down",), ()]
+    axes = heatmap(two_words, ["up", "down"], labels=labels).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2 down", "3", "1 up high"]
+
+
+def test_names_find_room_below_the_columns() -> None:
+    vectors = Vectors(["word"], 1 + np.arange(200, dtype=np.float32)[None])
+    figure = heatmap(vectors, ["word"], labels=[("antidisestablishment", "arianism")] * 200)
+    figure.canvas.draw()
+    names = figure.axes[0].get_xticklabels()
+    boxes = [name.get_window_extent() for name in names]
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+    assert min(box.y0 for box in boxes) > 0
+    assert names[-1].get_text().startswith("199 ")  # the strongest
+    assert f"the strongest {len(names)} of 200" in figure.axes[0].get_xlabel()
+
+
+def test_labels_of_another_forest_are_an_input_error(two_words: Vectors) -> None:
+    with pytest.raises(InputError, match="each of the 4 nodes, but 1 came"):
+        heatmap(two_words, ["up"], labels=[("word",)])
 
 
 def test_rows_carry_the_words_that_have_vectors(two_words: Vectors) -> None:
@@ -51,18 +81,17 @@ def test_rows_carry_the_words_that_have_vectors(two_words: Vectors) -> None:
 
 
 def test_exact_zero_is_white_on_the_page(figure: Any) -> None:
-    assert pixel(figure, figure.axes[0], 1, 0) == WHITE
-    assert pixel(figure, figure.axes[0], 2, 1) == WHITE
+    assert pixel(figure, figure.axes[0], 1, 1) == WHITE
 
 
 def test_tiny_positive_is_blue_on_the_page(figure: Any) -> None:
-    assert is_blue(pixel(figure, figure.axes[0], 2, 0))
+    assert is_blue(pixel(figure, figure.axes[0], 1, 0))
 
 
 @pytest.mark.parametrize("row", [0, 1])
 def test_negative_is_red_and_positive_is_blue_on_the_page(figure: Any, row: int) -> None:
     assert is_red(pixel(figure, figure.axes[0], 0, row))
-    assert is_blue(pixel(figure, figure.axes[0], 3, row))
+    assert is_blue(pixel(figure, figure.axes[0], 2, row))
 
 
 def test_many_dimensions_get_thinned_labels() -> None:
@@ -81,7 +110,7 @@ def test_a_narrow_figure_has_fewer_labels() -> None:
 
 @pytest.mark.parametrize("style", [Style(), PRINT])
 def test_labels_of_the_papers_size_do_not_touch(style: Style) -> None:
-    vectors = Vectors(["word"], np.arange(52, dtype=np.float32)[None])
+    vectors = Vectors(["word"], 1 + np.arange(52, dtype=np.float32)[None])
     figure = heatmap(vectors, ["word"], style=style)
     figure.canvas.draw()
     boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
@@ -92,7 +121,7 @@ def test_labels_of_the_papers_size_do_not_touch(style: Style) -> None:
 def test_each_block_has_its_own_order_and_title(two_words: Vectors) -> None:
     figure = heatmap(two_words, {"first": ["up", "down"], "second": ["other"]})
     labels = [[label.get_text() for label in axes.get_xticklabels()] for axes in figure.axes[:2]]
-    assert labels == [["2", "0", "3", "1"], ["1", "0", "2", "3"]]
+    assert labels == [["2", "3", "1"], ["1", "2", "3"]]
     assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["first", "second"]
 
 
@@ -101,6 +130,12 @@ def test_blocks_share_one_scale() -> None:
     figure = heatmap(vectors, {"a": ["weak"], "b": ["strong"]})
     weak, strong = (sum(pixel(figure, axes, 0.2, 0)) for axes in figure.axes[:2])
     assert weak > strong
+
+
+@pytest.mark.parametrize(("row", "ends"), [([1.0, 2.0], (0, 2)), ([-1.0, 2.0], (-2, 2))])
+def test_the_scale_has_a_negative_half_only_where_values_are_negative(row: list[float], ends: tuple[int, int]) -> None:
+    bar = heatmap(Vectors(["word"], [row]), ["word"]).axes[-1]
+    assert bar.get_ylim() == ends
 
 
 def test_lines_between_cells_are_not_white() -> None:

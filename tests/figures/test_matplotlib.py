@@ -27,7 +27,7 @@ def draw_all() -> dict[str, Any]:
     with_forest = Vectors(vectors.words, vectors.dense, forest=Forest.flat(10))
     return {
         "heatmap": heatmap(vectors, vectors.words),
-        "trees": trees(with_forest, ["a0"], tree=None),
+        "trees": trees(with_forest, ["a0"], tree="all"),
         "map": word_map({"model": vectors}, groups_of(vectors), runs=1),
     }
 
@@ -72,7 +72,7 @@ def test_settings_of_the_user_change_nothing_and_stay(files: list[dict[str, byte
     "draw",
     [
         lambda vectors: heatmap(vectors, ODD),
-        lambda vectors: trees(vectors, ODD, tree=None, labels=[ODD, ()]),
+        lambda vectors: trees(vectors, ODD, tree="all", labels=[ODD, ()]),
         lambda vectors: word_map(dict.fromkeys(ODD[:2], vectors), {ODD[2]: ODD, "b": ["other"]}, runs=1),
     ],
     ids=["heatmap", "trees", "map"],

@@ -53,8 +53,21 @@ def test_one_tree_per_word(forest_vectors: Vectors) -> None:
     assert titles == ["animal, tree 1", "horse, tree 1"]
 
 
+def test_without_a_number_every_word_has_the_tree_of_which_it_has_most() -> None:
+    vectors = Vectors(["one", "other", "nothing"], [[3, 3, 4], [2, 1, 1], [0, 0, 0]], forest=Forest([-1, 0, -1]))
+    titles = [t for t in written(trees(vectors, ["one", "other", "nothing"])) if not t.isdecimal()]
+    assert titles == ["one, tree 1", "other, tree 0", "nothing, tree 0"]  # additive: one has 3 of the first tree, not 6
+
+
+def test_the_line_to_a_zero_is_faint_only_where_nothing_below_is_used() -> None:
+    vectors = Vectors(["word"], [[1.0, 0.0, 2.0, 0.0]], forest=Forest([-1, 0, 1, 0]))
+    lines = trees(vectors, ["word"]).axes[0].collections[0]
+    between, used, unused = lines.get_colors()[:, 0]
+    assert between == used < unused
+
+
 def test_all_trees_stand_under_their_word(forest_vectors: Vectors) -> None:
-    figure = trees(forest_vectors, ["horse", "dog"], tree=None)
+    figure = trees(forest_vectors, ["horse", "dog"], tree="all")
     titles = [text for text in figure.axes[0].texts if not text.get_text().isdecimal()]
     height = {word: t.get_position()[1] for t in titles if (word := t.get_text()) in ("horse", "dog")}
     heights = [text.get_position()[1] for text in titles if text.get_text().startswith("tree")]
@@ -68,10 +81,10 @@ def test_nodes_carry_their_dimension(forest_vectors: Vectors) -> None:
     assert numbers == [str(node) for node in range(26, 39)]
 
 
-@pytest.mark.parametrize("tree", [0, 2, None])
-def test_nodes_have_the_colour_of_their_coefficient(forest_vectors: Vectors, tree: int | None) -> None:
+@pytest.mark.parametrize("tree", [0, 2, "all"])
+def test_nodes_have_the_colour_of_their_coefficient(forest_vectors: Vectors, tree: int | str) -> None:
     figure = trees(forest_vectors, ["horse"], tree=tree)
-    shown = slice(None) if tree is None else slice(13 * tree, 13 * (tree + 1))
+    shown = slice(None) if tree == "all" else slice(13 * tree, 13 * (tree + 1))
     centres, _ = circles(figure)
     above_number = 0.32
     image = pixels(figure)
@@ -90,7 +103,7 @@ def test_the_scale_is_shared_by_all_trees() -> None:
 def test_forty_trees_fit_without_touching() -> None:
     forest = Forest.complete(40)
     vectors = Vectors(["word"], np.ones((1, 520), dtype=np.float32), forest=forest)
-    figure = trees(vectors, ["word"], tree=None)
+    figure = trees(vectors, ["word"], tree="all")
     centres, _ = circles(figure)
     distance = np.linalg.norm(centres[:, None] - centres, axis=2) + 9 * np.eye(520)
     assert distance.min() >= 2 * 0.42
@@ -100,7 +113,7 @@ def test_forty_trees_fit_without_touching() -> None:
 def test_trees_of_different_shapes_fit_one_figure() -> None:
     forest = Forest([-1, 0, 0, -1, -1, 4, 5])
     vectors = Vectors(["word"], np.arange(7, dtype=np.float32)[None], forest=forest)
-    centres, _ = circles(trees(vectors, ["word"], tree=None))
+    centres, _ = circles(trees(vectors, ["word"], tree="all"))
     assert len({tuple(np.round(place, 6)) for place in centres}) == 7
 
 
@@ -132,8 +145,8 @@ def test_absent_tree_is_an_input_error(forest_vectors: Vectors, tree: int) -> No
 
 def test_too_many_nodes_are_an_input_error() -> None:
     vectors = Vectors(["word"], np.ones((1, 12001), dtype=np.float32), forest=Forest.flat(12001))
-    with pytest.raises(InputError, match="at most 12000 nodes, but 1 words x 12001 nodes"):
-        trees(vectors, ["word"], tree=None)
+    with pytest.raises(InputError, match="at most 12000 nodes, but the trees of 1 words have 12001"):
+        trees(vectors, ["word"], tree="all")
 
 
 def test_no_word_left_is_an_input_error(forest_vectors: Vectors) -> None:

@@ -58,6 +58,7 @@ def option(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A
 
 CORPUS = argument("CORPUS", "Text files, folders, globs or URLs, plain or compressed; - is standard input.")
 VECTORS = argument("VECTORS", "A run folder, or a file of vectors.")
+STOP_WORDS = option(None, "File of words, one a line, that should name no node.", "--stop-words", metavar="FILE")
 
 
 def command(where: typer.Typer = app, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -231,6 +232,21 @@ def read_vectors(name: str) -> Any:
     from wordforest import store
 
     return store.read_vectors(name, on_notice=note)
+
+
+def node_labels(vectors: Any, k: int, stop_words: Path | None) -> Any:
+    """Return up to k words for every node, none of them in the file of stop words while there are others."""
+    from wordforest import reading
+
+    return reading.label_nodes(vectors, k, stop_words=stop_words_in(stop_words))
+
+
+def stop_words_in(path: Path | None) -> list[str]:
+    """Return the words of the file of --stop-words; none where it is not given."""
+    words = words_in(path) if path else []
+    if path and not words:
+        raise InputError(f"{path}: expected stop words, one a line, but there are none. Leave --stop-words out.")
+    return words
 
 
 def words_in(path: Path) -> list[str]:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from wordforest.cli.command import (
+    STOP_WORDS,
     VECTORS,
     argument,
     check_target,
     command,
     group,
+    node_labels,
     note,
     option,
     read_vectors,
@@ -37,6 +39,7 @@ _COLORS = "paper: red negative, blue positive; colorblind: orange and blue. Whit
 WORDS = option(..., _WORDS, "--words", metavar="FILE_OR_LIST")
 OUT = option(..., "File to write: .png, .svg or .pdf.", "--out", metavar="FIGURE")
 COLORS = option("paper", _COLORS)
+_LABELS = "Name each node by so many words. Default: {} where no value is below zero, else none."
 STYLE = option("screen", "print: at most 7 inches wide, with letters as in a caption.")
 DPI = option(200, "Pixels per inch of .png, and of images within .svg and .pdf.", min=30, max=1200)
 
@@ -47,13 +50,15 @@ def heatmap(
     words: list[str] = WORDS,
     out: Path = OUT,
     limit: float | None = option(None, "Coefficient at which the colours end. Default: the largest."),
+    labels: int | None = option(None, _LABELS.format(2), min=0),
+    stop_words: Path | None = STOP_WORDS,
     colors: Colors = COLORS,
     style: Style = STYLE,
     dpi: int = DPI,
     *,
     force: bool,
 ) -> None:
-    """Draw words by dimensions, each block from its most negative dimension to its most positive."""
+    """Draw words by the dimensions that they use, each block from its lowest dimension on average to its highest."""
     from wordforest import figures
 
     check_target(out, force, ".png", ".svg", ".pdf")
@@ -61,7 +66,8 @@ def heatmap(
     loaded = read_vectors(vectors)
     blocks = _present({vectors: loaded}, _groups(words))
     titled = blocks if len(blocks) > 1 else {"": next(iter(blocks.values()))}
-    _write(out, figures.heatmap(loaded, titled, limit=limit, style=chosen), dpi)
+    named = _labels(loaded, labels, 2, stop_words)
+    _write(out, figures.heatmap(loaded, titled, labels=named, limit=limit, style=chosen), dpi)
 
 
 @command(draw_app)
@@ -69,26 +75,29 @@ def tree(
     vectors: str = VECTORS,
     words: list[str] = WORDS,
     out: Path = OUT,
-    which: str = option("0", "Number of a tree, from 0, or all.", "--tree", metavar="N|all"),
-    labels: int = option(0, "Name each node by so many of its strongest words.", min=0),
+    which: str = option(
+        "strongest", "Of each word the tree it has most of, one by number, or all.", "--tree", metavar="N|all"
+    ),
+    labels: int | None = option(None, _LABELS.format(4), min=0),
+    stop_words: Path | None = STOP_WORDS,
     colors: Colors = COLORS,
     style: Style = STYLE,
     dpi: int = DPI,
     *,
     force: bool,
 ) -> None:
-    """Draw one or all trees of some words, each node coloured by its coefficient."""
-    from wordforest import figures, reading
+    """Draw the strongest tree of each word, or others, each node named and coloured by its coefficient."""
+    from wordforest import figures
 
     check_target(out, force, ".png", ".svg", ".pdf")
     chosen = _style(colors, style)
-    if which != "all" and not which.isdecimal():
-        raise InputError(f"--tree {which}: expected a number from 0, or all.")
+    if which not in ("strongest", "all") and not which.isdecimal():
+        raise InputError(f"--tree {which}: expected a number from 0, strongest, or all.")
     loaded = read_vectors(vectors)
     blocks = _present({vectors: loaded}, _groups(words))
     shown = list(dict.fromkeys(word for block in blocks.values() for word in block))
-    number = None if which == "all" else int(which)
-    named = reading.label_nodes(loaded, labels) if labels else None
+    number: Any = int(which) if which.isdecimal() else which
+    named = _labels(loaded, labels, 4, stop_words)
     _write(out, figures.trees(loaded, shown, tree=number, labels=named, style=chosen), dpi)
 
 
@@ -122,6 +131,12 @@ def word_map(
 
         figure = figures.word_map(models, groups, runs=runs, seed=seed, style=chosen, on_run=on_run)
     _write(out, figure, dpi)
+
+
+def _labels(vectors: Any, asked: int | None, usual: int, stop_words: Path | None) -> Any:
+    """Return the words of every node, or None for numbers alone: a node with two signs has no one name."""
+    k = (0 if vectors.has_negatives else usual) if asked is None else asked
+    return node_labels(vectors, k, stop_words) if k else None
 
 
 def _style(colors: str, style: str) -> FigureStyle:

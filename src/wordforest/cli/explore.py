@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from wordforest.cli.command import argument, check_target, command, note, option
+from wordforest.cli.command import STOP_WORDS, argument, check_target, command, note, option, stop_words_in
 from wordforest.errors import MissingExtraError
 
 
@@ -20,6 +20,7 @@ def explore(
     open_page: bool = option(False, "Open the page in the browser.", "--open"),
     export: Path | None = option(None, "Write one HTML file that works offline, and serve nothing."),
     top_words: int = option(3000, "Words that --export keeps, most frequent first.", min=1),
+    stop_words: Path | None = STOP_WORDS,
     *,
     force: bool,
 ) -> None:
@@ -29,7 +30,7 @@ def explore(
         from wordforest.explorer.page import page_text
         from wordforest.store import write_text
 
-        write_text(export, page_text(_models(vectors), top_words=top_words))
+        write_text(export, page_text(_models(vectors, stop_words), top_words=top_words))
         sys.stderr.write(f"wrote {export}: {export.stat().st_size / 1e6:.1f} MB, opens in any browser\n")
         return
     try:
@@ -39,7 +40,7 @@ def explore(
     if not is_local(host):
         note(f"at {host} others on the network can read these vectors too.")
     with listen(host, port) as listener:
-        models = _models(vectors)
+        models = _models(vectors, stop_words)
         for model in models:
             model.warm()
         server = open_server(make_app(models, host=host), listener)
@@ -54,7 +55,7 @@ def explore(
     sys.stderr.write("ended.\n")
 
 
-def _models(names: list[str]) -> list[Any]:
+def _models(names: list[str], stop_words: Path | None) -> list[Any]:
     from wordforest.explorer.model import open_models
 
-    return open_models(names, note)
+    return open_models(names, note, stop_words=stop_words_in(stop_words))

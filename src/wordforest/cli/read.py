@@ -8,7 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
-from wordforest.cli.command import VECTORS, argument, command, keep_existing, option, read_vectors
+from wordforest.cli.command import (
+    STOP_WORDS,
+    VECTORS,
+    argument,
+    command,
+    keep_existing,
+    node_labels,
+    option,
+    read_vectors,
+)
 from wordforest.errors import InputError
 
 _BASE = "https://example.org/forest/"
@@ -26,6 +35,7 @@ def inspect(
     tree: list[int] | None = option(None, "Only this tree; give it again for more."),
     node: int | None = option(None, "The words of this node and all below it."),
     form: Literal["text", "json", "mermaid", "dot"] = option("text", "dot is for Graphviz.", "--format"),
+    stop_words: Path | None = STOP_WORDS,
     *,
     json: bool,
 ) -> None:
@@ -41,16 +51,17 @@ def inspect(
         if form == "json":
             terminal.deliver_json([[asdict(member) for member in members]])
         else:
-            terminal.deliver(reading.subtree_as_text(members, reading.label_nodes(loaded, 3)))
+            terminal.deliver(reading.subtree_as_text(members, node_labels(loaded, 3, stop_words)))
         return
     k, tree = k or 6, None if tree is None else list(dict.fromkeys(tree))
+    labels = node_labels(loaded, k, stop_words)
     if form == "json":
-        terminal.deliver_json([reading.as_object(loaded, k=k, trees=tree)])
+        terminal.deliver_json([reading.as_object(loaded, k=k, labels=labels, trees=tree)])
     elif form == "text":
-        terminal.show_forest(vectors, loaded, k, trees=tree)
+        terminal.show_forest(vectors, loaded, k, labels=labels, trees=tree)
     else:
         write = {"mermaid": reading.as_mermaid, "dot": reading.as_graphviz}[form]
-        terminal.deliver(write(reading.outline(loaded, k=k, trees=tree)))
+        terminal.deliver(write(reading.outline(loaded, k=k, labels=labels, trees=tree)))
 
 
 @command()
@@ -58,13 +69,15 @@ def path(
     vectors: str = VECTORS,
     words: list[str] = argument("WORD"),
     k: int = option(4, "Words of each node.", "-k", min=1),
+    stop_words: Path | None = STOP_WORDS,
     *,
     json: bool,
 ) -> None:
     """Show the path of words through the forest, and where several words part."""
     from wordforest.cli import terminal
 
-    terminal.show_paths(read_vectors(vectors), words, k, as_json=json)
+    loaded = read_vectors(vectors)
+    terminal.show_paths(loaded, words, k, labels=node_labels(loaded, k, stop_words), as_json=json)
 
 
 @command()
@@ -108,6 +121,7 @@ def export(
     base: str = option(_BASE, "Address that the names of the thesaurus begin with."),
     lang: str = option("en", "Language of the words; empty for none."),
     title: str = option("Forest", "Name of the thesaurus."),
+    stop_words: Path | None = STOP_WORDS,
     *,
     force: bool,
 ) -> None:
@@ -117,19 +131,20 @@ def export(
 
     keep_existing(out, force)
     loaded = read_vectors(vectors)
+    labels = node_labels(loaded, 5, stop_words)
     suffix = out.suffix.lower()
     if suffix == ".npz":
         names = out.with_suffix(".tsv")
         keep_existing(names, force)
         if (k, base, lang, title) != (10, _BASE, "en", "Forest"):
             raise InputError("-k, --base, --lang and --title are for a thesaurus, not for features. Leave them out.")
-        features, _ = reading.as_features(loaded)
+        features, _ = reading.as_features(loaded, labels=labels)
         store.write_sparse(out, features)
-        terminal.deliver(reading.names_as_tsv(loaded), names)
+        terminal.deliver(reading.names_as_tsv(loaded, labels=labels), names)
         sys.stderr.write(f"wrote {out}\n")
     elif suffix in (".ttl", ".jsonld"):
         form: Literal["turtle", "json-ld"] = "turtle" if suffix == ".ttl" else "json-ld"
-        text = reading.thesaurus(loaded, form, k=k, base=base, language=lang or None, title=title)
+        text = reading.thesaurus(loaded, form, k=k, labels=labels, base=base, language=lang or None, title=title)
         terminal.deliver(text, out)
     else:
         raise InputError(f"{out}: expected a name that ends in .ttl, .jsonld or .npz. Rename OUT.")

@@ -91,9 +91,11 @@ def _short_names(names: list[str]) -> dict[str, str]:
     return last if len(set(last.values())) == len(last) else {name: name for name in names}
 
 
-def show_forest(title: str, vectors: Vectors, k: int, *, trees: Sequence[int] | None = None) -> None:
+def show_forest(
+    title: str, vectors: Vectors, k: int, *, labels: reading.Labels | None = None, trees: Sequence[int] | None = None
+) -> None:
     """Print size, sparsity by depth, and the forest: labels, or where codes have signs the strongest words of both."""
-    lines = reading.outline(vectors, k=k, trees=trees)
+    lines = reading.outline(vectors, k=k, labels=labels, trees=trees)
     by_depth = ", ".join(f"depth {d}: {share:.1%}" for d, share in enumerate(vectors.density_by_depth()))
     show(
         f"non-zero: {vectors.density():.1%} ({by_depth})",
@@ -105,13 +107,16 @@ def show_forest(title: str, vectors: Vectors, k: int, *, trees: Sequence[int] | 
     show("strongest words of both signs:")
     for line in lines:
         positive, negative = (" ".join(word for word, _ in words) for words in vectors.top_words(line.node, k))
-        row = [("  " * line.depth, ""), (f"{line.node} ", "dim"), (positive, "blue"), (" | ", "dim"), (negative, "red")]
+        given = f"{line.text}: " if line.node in vectors.given_labels else ""
+        row = [("  " * line.depth, ""), (f"{line.node} ", "dim"), (given, "bold")]
+        row += [(positive, "blue"), (" | ", "dim"), (negative, "red")]
         show(Text.assemble(*row))
 
 
-def show_paths(vectors: Vectors, words: Sequence[str], k: int, *, as_json: bool = False) -> None:
+def show_paths(
+    vectors: Vectors, words: Sequence[str], k: int, *, labels: reading.Labels | None = None, as_json: bool = False
+) -> None:
     """Print the path of each word through the forest, and of several words where they part."""
-    labels = reading.label_nodes(vectors, k)
     found = [reading.word_path(vectors, word, k=k, labels=labels) for word in words]
     common = reading.common_nodes(vectors, words, k=k, labels=labels) if len(words) > 1 else ()
     if as_json:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,14 @@ class Model:
     """One model: vectors (V, M), a forest over its M nodes, labels per node, and what its run knows besides.
 
     ``counts`` (V,) and ``dictionary`` (V, M), whose rows are the words as contexts, are None where a file of vectors
-    does not hold them.
+    does not hold them. ``stop_words`` should name no node.
     """
 
     name: str
     vectors: Vectors
     counts: NDArray[np.int64] | None = None
     dictionary: NDArray[np.float32] | None = None
+    stop_words: Collection[str] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -50,8 +51,8 @@ class Model:
 
     @cached_property
     def labels(self) -> tuple[tuple[str, ...], ...]:
-        """Words for each node."""
-        return tuple(label_nodes(self.vectors, k=_LABEL_WORDS))
+        """Words for each node, or the name that somebody gave to it."""
+        return tuple(label_nodes(self.vectors, k=_LABEL_WORDS, stop_words=self.stop_words))
 
     @cached_property
     def used(self) -> NDArray[np.int64]:
@@ -75,7 +76,9 @@ class Model:
         _ = self.vectors.unit, self.spelling, self.labels, self.used
 
 
-def open_models(names: Sequence[str], on_notice: Callable[[str], None] | None = None) -> list[Model]:
+def open_models(
+    names: Sequence[str], on_notice: Callable[[str], None] | None = None, *, stop_words: Collection[str] = ()
+) -> list[Model]:
     """Return the models of run folders or files of vectors; what a person should know goes to ``on_notice``."""
     if not 1 <= len(names) <= MAX_MODELS:
         raise InputError(f"{len(names)} models came, but a page shows 1 to {MAX_MODELS} side by side. Give fewer.")
@@ -85,7 +88,8 @@ def open_models(names: Sequence[str], on_notice: Callable[[str], None] | None = 
         store.load_run(Path(name)) if Path(name).is_dir() else store.read_vectors(name, on_notice=on_notice)
         for name in names
     ]
-    return [build_model(title, source) for title, source in zip(titles, sources, strict=True)]
+    models = [build_model(title, source) for title, source in zip(titles, sources, strict=True)]
+    return [replace(model, stop_words=stop_words) for model in models]
 
 
 def build_model(name: str, source: Run | Vectors) -> Model:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wordforest.errors import InputError
 from wordforest.figures._matplotlib import drawing, new_figure
 from wordforest.figures.style import LINE, SCREEN, Style, add_color_bar, rgb, symmetric_limit
-from wordforest.figures.words import drawable, shortened
+from wordforest.figures.words import check_labels, drawable, shortened
 from wordforest.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _CELL = 0.175, 0.22  # inches, width and height, where there is room
 _MARGIN = 2.0  # inches left and right of the cells: words, colour bar
 _UPRIGHT = 12  # dimensions up to which their numbers fit without being turned
 _PITCH = 1.1  # heights of a letter from one turned number to the next
+_NAME = 34  # letters of the name of a column
+_LETTER = 0.58  # width of a usual letter, over its size
 _LOWEST = 1.5  # inches of the figure, for the name of the colour bar
 _LINED = 0.08  # inches, width of a column from which lines part the columns
 _GRID = "#b4b4b4"  # not white: white is for zeros
@@ -32,64 +34,87 @@ def heatmap(
     vectors: Vectors,
     words: Sequence[str] | Mapping[str, Sequence[str]],
     *,
+    labels: Sequence[Sequence[str]] | None = None,
     limit: float | None = None,
     style: Style = SCREEN,
 ) -> Figure:
-    """Return a figure with a row per word and a column per dimension.
+    """Return a figure with a row per word and a column per dimension that one of them uses.
 
-    Red is negative, blue positive, darker more extreme, white exactly zero. Columns run from the most negative to the
-    most positive mean over the words shown and carry their original index. Words without a vector are left out (see
-    present_words). Lists of words by title stand below each other, each with its own order of dimensions, as in the
-    paper: animals and countries agree in different ones. ``limit`` ends the colour scale, by default at the largest
-    absolute coefficient shown; give the same one to several figures to compare them.
+    Red is negative, blue positive, darker more extreme, white exactly zero. Columns run from the lowest to the highest
+    mean over the words shown and carry their original index; ``labels``, some words for each of the M dimensions, stand
+    behind it. Where more columns are used than names find room, the strongest are shown; the axis tells what is left
+    out. Words without a vector are left out, too (see present_words). Lists of words by title stand below each other,
+    each with its own columns, as in the paper: animals and countries agree in different ones. ``limit`` ends the colour
+    scale, by default at the largest absolute coefficient shown; give the same one to several figures to compare them.
     """
     blocks = words if isinstance(words, Mapping) else {"": words}
     shown = {title: drawable(vectors, block) for title, block in blocks.items()}
     if not shown:
         raise InputError("expected at least one block of words, but none came. Name some words.")
+    check_labels(labels, vectors.n_dimensions)
     codes = {t: np.stack([vectors[w] for w in block]).astype(np.float64) for t, block in shown.items()}  # (n, M) each
-    largest = symmetric_limit(np.concatenate(list(codes.values())))
-    end = largest if limit is None else limit
+    values = np.concatenate(list(codes.values()))
+    end = symmetric_limit(values) if limit is None else limit
     if not end > 0:
         raise InputError(f"limit = {limit}, but the colour scale must end above zero. Leave it out.")
-    width, height = _size(codes, style)
+    room = vectors.n_dimensions if labels is None else int(72 * (style.width - _MARGIN) / (_PITCH * style.small))
+    columns = {title: columns_shown(A, room) for title, A in codes.items()}
+    names = [shortened(" ".join([str(i), *(labels[i] if labels else ())]), _NAME) for i in range(vectors.n_dimensions)]
+    width, height = _size(shown, columns, names, style)
     with drawing():
         figure = new_figure(width, height)
         rows = [len(A) for A in codes.values()]
         panels = figure.subplots(len(codes), 1, squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
         for axes, (title, A) in zip(panels, codes.items(), strict=True):
-            order = column_order(A)
-            axes.imshow(rgb(A[:, order], end, style.palette), aspect="auto", interpolation="nearest")
-            _label(axes, shown[title], order, width - _MARGIN, style)
-            _rule(axes, A.shape, (width - _MARGIN) / A.shape[1])
+            part = A[:, columns[title]]
+            axes.imshow(rgb(part, end, style.palette), aspect="auto", interpolation="nearest")
+            _name_rows(axes, shown[title], style)
+            _name_columns(axes, [names[i] for i in columns[title]], A, width - _MARGIN, style)
+            _rule(axes, part.shape, (width - _MARGIN) / part.shape[1])
             axes.set_title(shortened(title), fontsize=style.text + 1, loc="left")
-        add_color_bar(figure, list(panels), end, style, clipped=largest > end)
+        add_color_bar(figure, list(panels), values, end, style)
     return figure
 
 
-def column_order(A: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the dimensions of A (n, M) by mean over its rows, lowest first, ties by index, (M,)."""
-    return np.argsort(A.mean(axis=0), kind="stable")
+def columns_shown(A: NDArray[np.float64], room: int) -> NDArray[np.intp]:
+    """Return the dimensions that a row of A (n, M) uses, by mean over the rows, lowest first, ties by index.
+
+    Where these are more than ``room``, only those of the largest absolute values on average; all where none is used.
+    """
+    used = np.flatnonzero(A.any(axis=0)) if A.any() else np.arange(A.shape[1])
+    strongest = np.argsort(-np.abs(A[:, used]).mean(axis=0), kind="stable")[:room]
+    kept = used[np.sort(strongest)]
+    return kept[np.argsort(A[:, kept].mean(axis=0), kind="stable")]
 
 
-def _size(codes: Mapping[str, NDArray[np.float64]], style: Style) -> tuple[float, float]:
-    M = next(iter(codes.values())).shape[1]
-    rows = sum(len(A) for A in codes.values())
+def _size(
+    shown: Mapping[str, Sequence[str]], columns: Mapping[str, NDArray[np.intp]], names: list[str], style: Style
+) -> tuple[float, float]:
     scale = style.text / SCREEN.text
-    around = sum(0.65 + 0.25 * bool(title) for title in codes) * scale  # title, numbers and their name
-    return min(style.width, max(4.0, _MARGIN + _CELL[0] * M)), max(_LOWEST, around + 0.15 + _CELL[1] * scale * rows)
+    height = 0.15
+    for title, order in columns.items():
+        longest = max(len(names[i]) for i in order) if len(order) > _UPRIGHT else 1
+        around = (0.47 + 0.25 * bool(title)) * scale + longest * _LETTER * style.small / 72  # title, names, their name
+        height += around + _CELL[1] * scale * len(shown[title])
+    widest = max(map(len, columns.values()))
+    return min(style.width, max(4.0, _MARGIN + _CELL[0] * widest)), max(_LOWEST, height)
 
 
-def _label(axes: Axes, words: Sequence[str], order: NDArray[np.intp], width: float, style: Style) -> None:
-    M = len(order)
-    step = math.ceil(M * _PITCH * style.small / (72 * max(width, 0.5)))  # as many numbers as can be read
-    columns = np.arange(0, M, step)
-    axes.set_xticks(columns, labels=[str(order[column]) for column in columns], fontsize=style.small)
-    axes.tick_params(axis="x", rotation=90 if M > _UPRIGHT else 0)
+def _name_rows(axes: Axes, words: Sequence[str], style: Style) -> None:
     axes.set_yticks(np.arange(len(words)), labels=[shortened(word) for word in words], fontsize=style.text)
-    which = "" if step == 1 else f" (one in {step} numbered)"
-    axes.set_xlabel(f"dimension{which}, from most negative to most positive mean", fontsize=style.text)
     axes.tick_params(length=0, pad=3)
+
+
+def _name_columns(axes: Axes, names: list[str], A: NDArray[np.float64], width: float, style: Style) -> None:
+    """Write the names of the columns, as many as can be read, and below what is left out of the dimensions of A."""
+    step = math.ceil(len(names) * _PITCH * style.small / (72 * max(width, 0.5)))
+    axes.set_xticks(np.arange(0, len(names), step), labels=names[::step], fontsize=style.small)
+    axes.tick_params(axis="x", rotation=90 if len(names) > _UPRIGHT or len(names[0]) > 4 else 0)
+    used, M = int(A.any(axis=0).sum()), A.shape[1]
+    notes = [f"one in {step} named"] * (step > 1)
+    notes += [f"the strongest {len(names)} of {used}"] * (len(names) < used) + [f"{M - used} not used"] * (0 < used < M)
+    noted = f" ({', '.join(notes)})" if notes else ""
+    axes.set_xlabel(f"dimension{noted}, from lowest to highest mean", fontsize=style.text)
 
 
 def _rule(axes: Axes, shape: tuple[int, ...], column: float) -> None:

@@ -89,18 +89,21 @@ def ink_on(colors: NDArray[np.float64]) -> list[str]:
     return ["white" if y < 0.22 else INK for y in luminance]
 
 
-def add_color_bar(figure: Figure, axes: Axes | list[Axes], limit: float, style: Style, *, clipped: bool) -> None:
-    """Draw the scale from -limit to limit beside the axes, pointed where values beyond it are clipped."""
+def add_color_bar(figure: Figure, axes: Axes | list[Axes], values: ArrayLike, limit: float, style: Style) -> None:
+    """Draw the scale of some values beside the axes, from -limit or 0 to limit, pointed where values are beyond."""
     mpl = matplotlib()
-    steps = np.linspace(-limit, limit, 513)  # odd: the middle one is zero, hence white
+    lowest, highest = float(np.min(values)), float(np.max(values))
+    low = -limit if lowest < 0 else 0.0
+    steps = np.linspace(low, limit, 513)  # odd: the first or the middle one is zero, hence white
     colormap = mpl.colors.ListedColormap(rgb(steps, limit, style.palette))
-    mappable = mpl.cm.ScalarMappable(mpl.colors.Normalize(-limit, limit), colormap)
+    mappable = mpl.cm.ScalarMappable(mpl.colors.Normalize(low, limit), colormap)
+    beyond = ("neither", "both" if low < 0 else "max")[max(-lowest, highest) > limit]
     width, height = figure.get_size_inches()
     length = min(0.8 * height, 4.0)
     shape = {"fraction": _BAR / width, "shrink": length / height, "aspect": length / _BAR, "pad": 0.015}
-    bar = figure.colorbar(mappable, ax=axes, extend="both" if clipped else "neither", extendfrac=0.03, **shape)
+    bar = figure.colorbar(mappable, ax=axes, extend=beyond, extendfrac=0.03, **shape)
     bar.outline.set(edgecolor=LINE, linewidth=0.6)
-    bar.locator = mpl.ticker.MaxNLocator(6 if length > 1.5 else 2, symmetric=True)
+    bar.locator = mpl.ticker.MaxNLocator(6 if length > 1.5 else 2, symmetric=low < 0)
     bar.formatter = mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     bar.update_ticks()
     bar.ax.tick_params(labelsize=style.small, length=2.5, width=0.6, color=LINE)

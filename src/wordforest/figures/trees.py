@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from wordforest.errors import InputError
 from wordforest.figures._matplotlib import drawing, matplotlib, new_figure
 from wordforest.figures.style import INK, LINE, SCREEN, Style, add_color_bar, ink_on, rgb, symmetric_limit
 from wordforest.figures.tree_layout import best_flow, outline_nodes, place_nodes
-from wordforest.figures.words import drawable, shortened
+from wordforest.figures.words import check_labels, drawable, shortened
 from wordforest.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -37,12 +37,16 @@ _GREY = "#8c8c8c"
 
 @dataclass(frozen=True)
 class _Panel:
-    """A tree of a word: its nodes in preorder (k,), their parents, values, labels, and positions (k, 2)."""
+    """A tree of a word: its nodes in preorder (k,), their parents, values, labels, and positions (k, 2).
+
+    ``entered`` (k,) says whether the word uses the node or one below it.
+    """
 
     title: str
     nodes: NDArray[np.integer]
     parents: NDArray[np.integer]
     values: NDArray[np.float64]
+    entered: NDArray[np.bool_]
     labels: tuple[str, ...]  # none, or one a node
     positions: NDArray[np.float64]  # x from the left edge, y down from the top edge
     size: tuple[float, float]  # title and margins included
@@ -52,15 +56,16 @@ def trees(
     vectors: Vectors,
     words: Sequence[str],
     *,
-    tree: int | None = 0,
+    tree: int | Literal["strongest", "all"] = "strongest",
     labels: Sequence[Sequence[str]] | None = None,
     style: Style = SCREEN,
 ) -> Figure:
-    """Return a figure with one tree of the forest for every word, or with all trees of every word for None.
+    """Return a figure with a tree of the forest for every word: that of which it has most, one by number, or all.
 
     Nodes carry their dimension's index and are coloured as in heatmap, on one scale for all trees; exact zeros are
-    white and the line to them is faint. ``labels``, some words for each of the M dimensions, turn each tree into an
-    outline with the words beside the nodes. Words without a vector are left out (see present_words).
+    white and the line to them is faint unless nodes below are used. ``labels``, some words for each of the M
+    dimensions, turn each tree into an outline with the words beside the nodes. Words without a vector are left out (see
+    present_words).
     """
     forest = vectors.forest
     if forest is None:
@@ -69,18 +74,17 @@ def trees(
             "Draw a heatmap, or give vectors that a forest was learned for."
         )
     shown = drawable(vectors, words)
+    check_labels(labels, len(forest))
+    chosen = [_chosen_trees(vectors, forest, word, tree) for word in shown]
+    _check_size(forest, chosen)
     n_trees = len(forest.roots)
-    if tree is not None and not 0 <= tree < n_trees:
-        raise InputError(f"tree = {tree}, but the trees are 0 to {n_trees - 1}. Choose one, or None for all.")
-    chosen = range(n_trees) if tree is None else [tree]
-    _check(forest, shown, [int(forest.roots[number]) for number in chosen], labels)
-    grouped = tree is None and n_trees > 1
+    grouped = tree == "all" and n_trees > 1
     groups = []
-    for word in shown:
-        names = [f"{shortened(word)}, tree {t}" if n_trees > 1 else shortened(word) for t in chosen]
-        titles = [f"tree {t}" for t in chosen] if grouped else names
+    for word, numbers in zip(shown, chosen, strict=True):
+        names = [f"{shortened(word)}, tree {t}" if n_trees > 1 else shortened(word) for t in numbers]
+        titles = [f"tree {t}" for t in numbers] if grouped else names
         groups.append(
-            [_panel(vectors, forest, t, word, title, labels) for t, title in zip(chosen, titles, strict=True)]
+            [_panel(vectors, forest, t, word, title, labels) for t, title in zip(numbers, titles, strict=True)]
         )
     if not grouped:
         groups = [[panel for group in groups for panel in group]]
@@ -88,17 +92,25 @@ def trees(
         return _figure(groups, shown if grouped else [], style)
 
 
-def _check(forest: Forest, words: list[str], roots: list[int], labels: Sequence[Sequence[str]] | None) -> None:
-    if labels is not None and len(labels) != len(forest):
+def _chosen_trees(vectors: Vectors, forest: Forest, word: str, tree: int | str) -> list[int]:
+    """Return the numbers of the trees to draw for a word."""
+    n_trees = len(forest.roots)
+    if tree == "all":
+        return list(range(n_trees))
+    if tree == "strongest":
+        return [int(np.add.reduceat(np.abs(vectors.own_row(word)), forest.roots).argmax())]
+    if isinstance(tree, str) or not 0 <= tree < n_trees:
+        raise InputError(f"tree = {tree}, but the trees are 0 to {n_trees - 1}. Choose one, strongest, or all.")
+    return [tree]
+
+
+def _check_size(forest: Forest, chosen: list[list[int]]) -> None:
+    roots = forest.roots[[number for numbers in chosen for number in numbers]]
+    nodes = int((forest.end[roots] - roots).sum())
+    if nodes > _MAX_NODES:
         raise InputError(
-            f"expected labels for each of the {len(forest)} nodes, but {len(labels)} came. "
-            "Give an empty list to a node without a label."
-        )
-    nodes = sum(int(forest.end[root]) - root for root in roots)
-    if len(words) * nodes > _MAX_NODES:
-        raise InputError(
-            f"expected at most {_MAX_NODES} nodes, but {len(words)} words x {nodes} nodes are "
-            f"{len(words) * nodes}. Draw fewer words, or one tree."
+            f"expected at most {_MAX_NODES} nodes, but the trees of {len(chosen)} words have {nodes}. "
+            "Draw fewer words, or one tree."
         )
 
 
@@ -116,8 +128,9 @@ def _panel(
     width = max(ends.max() - left, _TITLE_LETTER * _LETTER_WIDTH * len(title)) + 0.9
     positions = positions + np.array([0.45 - left if named else width / 2, -_TITLE - _RADIUS - 0.1])
     values = vectors[word][nodes].astype(np.float64)
+    entered = np.array([values[i - root : forest.end[i] - root].any() for i in nodes])
     size = (width, float(_RADIUS + 0.7 - positions[:, 1].min()))
-    return _Panel(title, nodes, forest.parent[nodes] - root, values, named, positions, size)
+    return _Panel(title, nodes, forest.parent[nodes] - root, values, entered, named, positions, size)
 
 
 def _figure(groups: list[list[_Panel]], headings: list[str], style: Style) -> Figure:
@@ -136,7 +149,8 @@ def _figure(groups: list[list[_Panel]], headings: list[str], style: Style) -> Fi
     axes = figure.add_subplot()
     axes.set(xlim=(0, w), ylim=(-h, 0), aspect="equal", anchor="NW")
     axes.set_axis_off()
-    limit = symmetric_limit(np.concatenate([panel.values for panel in panels]))
+    values = np.concatenate([panel.values for panel in panels])
+    limit = symmetric_limit(values)
     digits = max(2, *(len(str(panel.nodes[-1])) for panel in panels))
     for panel, corner in zip(panels, (corner for group in corners for corner in group), strict=True):
         colors = rgb(panel.values, limit, style.palette)
@@ -145,7 +159,7 @@ def _figure(groups: list[list[_Panel]], headings: list[str], style: Style) -> Fi
     for word, group in zip(headings, corners, strict=bool(headings)):
         y = group[0][1] + 0.15 * heading / unit
         axes.text(0.45, y, shortened(word), fontsize=style.text + 2, weight="bold", color=INK)
-    add_color_bar(figure, axes, limit, style, clipped=False)
+    add_color_bar(figure, axes, values, limit, style)
     return figure
 
 
@@ -163,7 +177,7 @@ def _draw(
     lines = [positions[[parent, node]] for node, parent in enumerate(panel.parents) if node]
     if panel.labels:  # with a corner
         lines = [np.array([above, [above[0], below[1]], below]) for above, below in lines]
-    faint = [_FAINT if z else LINE for z in zero[1:]]
+    faint = [LINE if e else _FAINT for e in panel.entered[1:]]
     axes.add_collection(mpl.collections.LineCollection(lines, colors=faint, linewidths=min(0.8, 4 * unit), zorder=1))
     circles = [mpl.patches.Circle(position, _RADIUS) for position in positions]
     look = {"edgecolors": [LINE if z else "#555555" for z in zero], "linewidths": min(0.6, 3 * unit), "zorder": 2}

@@ -54,6 +54,15 @@ def nothing_to_draw(missing: Sequence[str]) -> InputError:
     )
 
 
+def check_labels(labels: Sequence[Sequence[str]] | None, n_nodes: int) -> None:
+    """Refuse labels of another forest."""
+    if labels is not None and len(labels) != n_nodes:
+        raise InputError(
+            f"expected labels for each of the {n_nodes} nodes, but {len(labels)} came. "
+            "Give an empty list to a node without a label."
+        )
+
+
 def shortened(word: str, longest: int = _LONGEST) -> str:
     """Return a word as a label shows it: cut where it is very long, without line ends."""
     line = " ".join(word.split())

@@ -184,8 +184,7 @@ def subtree_as_text(members: Sequence[SubtreeWord], labels: Labels) -> str:
 
 def _shares(vectors: Vectors, forest: Forest, word: str) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return the share of a word at each node (M,) and in each node's group (M,), and what they are shares of."""
-    own = vectors.own[[vectors.index(word)]]
-    sizes = np.abs(own if isinstance(own, np.ndarray) else own.toarray())[0].astype(np.float64)
+    sizes = np.abs(vectors.own_row(word)).astype(np.float64)
     strength = float(sizes.sum())
     shares = sizes / (strength or 1.0)
     return shares, np.array([shares[i:end].sum() for i, end in enumerate(forest.end.tolist())]), strength
