@@ -1,65 +1,8 @@
-"""What lies on the disk: RUN and COUNTS folders, checkpoints, locks, and files of vectors of other tools."""
+"""What lies on the disk: RUN and COUNTS folders, checkpoints, locks, and files of vectors of other tools.
 
-from wordforest.store.files import (
-    COUNTS,
-    locked,
-    read_json,
-    remove_leftovers,
-    replace_file,
-    workplace,
-    write_figure,
-    write_json,
-    write_text,
-)
-from wordforest.store.folders import (
-    Run,
-    begin_checkpoint,
-    check_free,
-    checkpoint_folder,
-    checkpoint_settings,
-    drop_empty_checkpoint,
-    has_checkpoint,
-    is_counts_folder,
-    is_run_folder,
-    load_run,
-    load_state,
-    read_counts,
-    remove_checkpoint,
-    save_counts,
-    save_run,
-    save_state,
-)
-from wordforest.store.formats import read_vectors, vector_files, write_vectors
-from wordforest.store.tensors import write_sparse
+The names are listed in ``__init__.pyi`` and load on first use.
+"""
 
-__all__ = [
-    "COUNTS",
-    "Run",
-    "begin_checkpoint",
-    "check_free",
-    "checkpoint_folder",
-    "checkpoint_settings",
-    "drop_empty_checkpoint",
-    "has_checkpoint",
-    "is_counts_folder",
-    "is_run_folder",
-    "load_run",
-    "load_state",
-    "locked",
-    "read_counts",
-    "read_json",
-    "read_vectors",
-    "remove_checkpoint",
-    "remove_leftovers",
-    "replace_file",
-    "save_counts",
-    "save_run",
-    "save_state",
-    "vector_files",
-    "workplace",
-    "write_figure",
-    "write_json",
-    "write_sparse",
-    "write_text",
-    "write_vectors",
-]
+from lazy_loader import attach_stub
+
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
