@@ -313,7 +313,7 @@ def test_workers_of_the_same_machine_do_not_differ(cluster: Cluster) -> None:
         ("local:0", "expected a number of processes, as in local:4"),
         ("local:many", "expected a number of processes, as in local:4"),
         ("tcp://127.0.0.1:1", "no scheduler of Dask can be reached there"),
-        ("tls://127.0.0.1:1?tls_colour=red", "no scheduler of Dask can be reached there"),
+        ("tls://127.0.0.1:1", "no scheduler of Dask can be reached there"),
     ],
 )
 def test_an_address_that_leads_nowhere(where: str, said: str) -> None:

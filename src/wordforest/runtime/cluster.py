@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
 
 from wordforest.errors import ClusterError, InputError, MissingExtraError
 from wordforest.runtime.machine import blas_libraries
@@ -62,48 +61,22 @@ class Cluster:
 
     @classmethod
     def connect(cls, where: str, *, threads: int = 1) -> Cluster:
-        """Return the cluster at an address, as in tcp://host:8786, or start one of N processes here: local:N.
-
-        What follows a ? are options of Dask's ``Security``: ``tls://host:8786?tls_ca_file=ca.pem&tls_client_cert=..``.
-        """
+        """Return the cluster at an address, as in tcp://host:8786, or start one of N processes here: local:N."""
         try:
             import distributed
         except ImportError:
             raise MissingExtraError("a cluster", "cluster") from None
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we tell what it would log with tracebacks
-        if where.startswith("local:"):
-            return cls._start(where.removeprefix("local:"), threads)
-        address, _, options = where.partition("?")
+        local = _started(where.removeprefix("local:")) if where.startswith("local:") else None
         try:
-            security = {"security": distributed.Security(**dict(parse_qsl(options)))} if options else {}
-            client = distributed.Client(address, set_as_default=False, **security)
+            client = distributed.Client(local or where, set_as_default=False, direct_to_workers=True if local else None)
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
                 f"--cluster {where}: no scheduler of Dask can be reached there ({error}). Start one by dask scheduler, "
                 "or use local:N."
             ) from error
         cluster = cls(client, threads=threads)
-        cluster._closing = [client]
-        return cluster
-
-    @classmethod
-    def _start(cls, number: str, threads: int) -> Cluster:
-        import dask
-        import distributed
-
-        if not number.isdecimal() or int(number) < 1:
-            raise InputError(f"--cluster local:{number}: expected a number of processes, as in local:4.")
-        with dask.config.set(_CALM), _unheard():
-            local = distributed.LocalCluster(
-                n_workers=int(number),
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=50,
-            )
-        client = distributed.Client(local, set_as_default=False, direct_to_workers=True)
-        cluster = cls(client, threads=threads)
-        cluster._closing = [client, local]
+        cluster._closing = [client, local] if local else [client]
         return cluster
 
     def __enter__(self) -> Cluster:
@@ -175,8 +148,7 @@ class Cluster:
         ``near`` is a handle that came from ``spread``: the task goes to where that was sent, while that worker lives.
         Without it Dask may rather copy a large part to a worker that is free.
         """
-        home = self._homes.get(near.key) if near is not None else None
-        return self._submit(function, arguments, home)
+        return self._submit(function, arguments, self._homes.get(near.key) if near is not None else None)
 
     def spread(self, function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Handle]:
         """Have a function run for each of some arguments, evenly spread over the workers, where results then stay.
@@ -267,6 +239,23 @@ class Cluster:
         except Exception:  # of whatever kind: it does not answer
             return False
         return bool(self.client.status == "running")
+
+
+def _started(number: str) -> Any:
+    """Return a cluster of so many processes on this machine."""
+    import dask
+    import distributed
+
+    if not number.isdecimal() or int(number) < 1:
+        raise InputError(f"--cluster local:{number}: expected a number of processes, as in local:4.")
+    with dask.config.set(_CALM), _unheard():
+        return distributed.LocalCluster(
+            n_workers=int(number),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+        )
 
 
 @contextmanager

@@ -1,12 +1,7 @@
-"""Files beside results: plain and compressed streams to read, and room for what may be larger than memory.
-
-Scratch files of a job lie in one folder. Without names they are gone with the process; with names a job that was killed
-can be resumed: ``note`` writes down what is finished, ``notes`` reads it again.
-"""
+"""Files beside results: plain and compressed streams to read, and room for what may be larger than memory."""
 
 from __future__ import annotations
 
-import errno
 import io
 import json
 import lzma
@@ -204,15 +199,10 @@ def _mapped(folder: Path, size: int) -> NDArray[np.uint8]:
         raise InputError(f"{folder}: expected a folder for arrays larger than memory. Create it, or choose another.")
     check_disk(folder, size, "an array larger than memory")
     with tempfile.TemporaryFile(dir=folder) as file:  # what is mapped from it outlives the handle
-        try:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)
-            else:
-                file.truncate(size)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise
-            raise _no_room(folder, size, "an array larger than memory") from error
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
         return np.asarray(np.memmap(file, dtype=np.uint8, mode="r+", shape=(size,)))
 
 
@@ -220,19 +210,14 @@ def check_disk(folder: Path, size: int, what: str) -> int:
     """Return the bytes free on the disk of a folder; an error if ``what`` needs ``size`` bytes and they are fewer."""
     free = shutil.disk_usage(folder).free
     if free < size + _SPARE:
-        raise _no_room(folder, size, what)
+        needed, left = (
+            f"{amount / 1e9:.1f} GB" if amount >= 1e9 else f"{amount / 1e6:.0f} MB" for amount in (size + _SPARE, free)
+        )
+        raise FullDiskError(
+            f"{folder}: {what} needs {needed} on this disk, but {left} are free. Free some and add --resume, or choose "
+            "an --out on another disk."
+        )
     return free
-
-
-def _no_room(folder: Path, size: int, what: str) -> FullDiskError:
-    needed, free = (
-        f"{amount / 1e9:.1f} GB" if amount >= 1e9 else f"{amount / 1e6:.0f} MB"
-        for amount in (size + _SPARE, shutil.disk_usage(folder).free)
-    )
-    return FullDiskError(
-        f"{folder}: {what} needs {needed} on this disk, but {free} are free. Free some and add --resume, or choose "
-        "an --out on another disk."
-    )
 
 
 def _boot() -> str:
@@ -248,30 +233,28 @@ _BUFFER = 1 << 18
 @contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
     """Yield the content of a file or URL, decompressed; a damaged one is an error that names it."""
-    is_zstd = name.lower().endswith(".zst")
+    damage: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
+    if name.lower().endswith(".zst"):
+        damage = (*damage, _zstd().ZstdError)
     try:
-        source = _file(name, "rb", None if is_zstd else "infer")
+        source = _file(name, "rb", "infer")
     except (ValueError, ImportError) as error:
         raise InputError(f"{name}: cannot be opened ({error}). Check the name.") from error
     try:
-        with source as raw:
-            size = _size(raw)
-            stream: Any = _unpacked(raw) if is_zstd else raw
+        with source as stream:
+            size = _size(stream)
             yield io.BufferedReader(stream, _BUFFER)
-            if size and (left := _size(raw)) is not None and left < size:
+            if size and (left := _size(stream)) is not None and left < size:
                 raise InputError(f"{name}: it shrank from {size} to {left} bytes while it was read. Write it again.")
     except FileNotFoundError as error:
         raise InputError(f"{name}: no such file or folder. Check the path.") from error
-    except _damage() as error:
+    except damage as error:
         raise InputError(f"{name}: cannot be read to its end ({error}). Download or write it again.") from error
 
 
-@contextmanager
-def created(path: Path, suffix: str) -> Iterator[BinaryIO]:
-    """Yield a new file to write bytes to, compressed as ``suffix`` asks."""
-    file: Any = _zstd().open(path, "wb") if suffix == ".zst" else _file(str(path), "wb", COMPRESSION.get(suffix))
-    with file as handle:
-        yield handle
+def created(path: Path, suffix: str) -> Any:
+    """Return a context that yields a new file to write bytes to, compressed as ``suffix`` asks."""
+    return _file(str(path), "wb", COMPRESSION.get(suffix))
 
 
 def _zstd() -> Any:
@@ -279,23 +262,16 @@ def _zstd() -> Any:
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
-def _unpacked(raw: Any) -> Any:
-    """Return a .zst stream unpacked, also as ``zstd --long=31`` packs large corpora: the library's own limit is 27."""
+def _zstd_file(raw: Any, mode: str) -> Any:
+    """Return a .zst stream, also as ``zstd --long=31`` packs large corpora: the library's own limit is 27."""
     zstd = _zstd()
-    return zstd.ZstdFile(raw, options={zstd.DecompressionParameter.window_log_max: 31})
+    return zstd.ZstdFile(raw, mode, options={zstd.DecompressionParameter.window_log_max: 31} if mode == "r" else None)
 
 
-def _damage() -> tuple[type[Exception], ...]:
-    """Return what a damaged stream raises; that of .zst only if such a stream was opened."""
-    loaded = sys.modules.get("compression.zstd") or sys.modules.get("backports.zstd")
-    known = (OSError, EOFError, zlib.error, lzma.LZMAError)
-    return (*known, loaded.ZstdError) if loaded else known
-
-
-def _size(raw: Any) -> int | None:
-    """Return the size of the file behind a handle; None where there is no file, or it is closed."""
+def _size(stream: Any) -> int | None:
+    """Return the size of the file behind a stream; None where there is no file, or it is closed."""
     try:
-        return os.fstat(raw.fileno()).st_size
+        return os.fstat(stream.fileno()).st_size
     except (AttributeError, OSError, ValueError):
         return None
 
@@ -303,8 +279,10 @@ def _size(raw: Any) -> int | None:
 def _file(name: str, mode: str, compression: str | None) -> Any:
     """Return what opens a file or URL. In a URL "::" chains file systems, in a local name it means nothing."""
     import fsspec
+    from fsspec.compression import register_compression
     from fsspec.core import OpenFile, get_compression
 
+    register_compression("zstd", _zstd_file, "zst", force=True)
     if "://" in name:
         return fsspec.open(name, mode, compression=compression)
     return OpenFile(fsspec.filesystem("file"), name, mode, compression=get_compression(name, compression))

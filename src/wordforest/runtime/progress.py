@@ -45,13 +45,21 @@ Report = Callable[[Event], None]
 
 
 class Reporter(AbstractContextManager["Reporter"]):
-    """Takes events and messages; this one is silent."""
+    """Takes events and messages; this one shows messages alone, and without a stream nothing."""
+
+    _stream: IO[str] | None = None
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self._stream = stream
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
 
     def say(self, message: str) -> None:
         """Show a line for a person."""
+        if self._stream is not None:
+            self._stream.write(message + "\n")
+            self._stream.flush()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -59,19 +67,7 @@ class Reporter(AbstractContextManager["Reporter"]):
         """Leave the terminal as it was."""
 
 
-class _Written(Reporter):
-    """Writes lines."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
-
-    def say(self, message: str) -> None:
-        """Write a line."""
-        self._stream.write(message + "\n")
-        self._stream.flush()
-
-
-class LineReporter(_Written):
+class LineReporter(Reporter):
     """Plain lines: the end of every stage, and now and then in between."""
 
     def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
@@ -96,7 +92,7 @@ class LineReporter(_Written):
         self.say(describe(event, now - started))
 
 
-class QuietReporter(_Written):
+class QuietReporter(Reporter):
     """Warnings alone."""
 
     def say(self, message: str) -> None:
@@ -105,7 +101,7 @@ class QuietReporter(_Written):
             super().say(message)
 
 
-class JsonReporter(_Written):
+class JsonReporter(Reporter):
     """One JSON object a line."""
 
     def __call__(self, event: Event) -> None:
@@ -133,21 +129,18 @@ class BarReporter(Reporter):
             TimeRemainingColumn(),
             console=Console(file=stream),
         )
-        self._tasks: dict[str, Any] = {}
-        self._started: dict[str, float] = {}
+        self._bars: dict[str, Any] = {}
         self._progress.start()
 
     def __call__(self, event: Event) -> None:
         """Move the bar of the event's stage."""
-        now = time.monotonic()
-        if event.stage not in self._tasks:
-            self._tasks[event.stage] = self._progress.add_task(event.stage, total=None, facts="")
-            self._started[event.stage] = now
+        if event.stage not in self._bars:
+            self._bars[event.stage] = self._progress.add_task(event.stage, total=None, facts="")
         elif event.begins:
-            self._progress.reset(self._tasks[event.stage], total=None)
-            self._started[event.stage] = now
-        facts = _facts(event, now - self._started[event.stage])
-        self._progress.update(self._tasks[event.stage], completed=event.done, total=event.total, facts=facts)
+            self._progress.reset(self._bars[event.stage], total=None)
+        bar = self._bars[event.stage]
+        facts = _facts(event, self._progress.tasks[bar].elapsed or 0.0)
+        self._progress.update(bar, completed=event.done, total=event.total, facts=facts)
 
     def say(self, message: str) -> None:
         """Write a line above the bars."""
