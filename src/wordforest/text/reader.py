@@ -35,7 +35,6 @@ class Chunk:
     data: bytes
     source: str
     last: bool  # nothing of this source follows
-    number: int = 0  # of the chunk, in all that is read
 
 
 def find_sources(corpus: str | Path | Iterable[str | Path]) -> list[str]:

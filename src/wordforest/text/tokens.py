@@ -7,11 +7,9 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,7 +24,6 @@ from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_
 
 _MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew, with little memory
 _FORM_BYTES = 1 << 12  # with more, a form for each so many bytes: about a fiftieth of them, for several workers
-_NOTED_CHUNKS = 32
 PIECE = 1 << 20  # ids read at a time
 _LEAST_MEMORY = 64 << 20  # that words may take in any case
 _WORD_BYTES = 250  # of one word with all that is kept of it, in memory; with care
@@ -101,31 +98,63 @@ def read_tokens(
 
     ``on_progress`` is called with tokens and bytes read so far. The file is one of ``scratch``, by default one without
     a name in ``scratch_folder`` (or the system's for temporary files) that goes away with the result. It needs four
-    bytes a token. Where named scratch files hold the notes of a try that was broken off, reading resumes behind them.
+    bytes a token. Named scratch files that hold all that an earlier try has found are taken up again.
     """
-    rules = rules or TextRules()
+    rules, scratch = rules or TextRules(), scratch or ScratchFiles(scratch_folder)
     sources = find_sources(corpus)
-    reading = _Reading(scratch or ScratchFiles(scratch_folder), rules)
-    if reading.done:
-        return reading.tokens()
-    tables, most = threading.local(), min(max(_MOST_FORMS, reading.memory // _FORM_BYTES), 8 * _MOST_FORMS)
+    if (found := _read_before(scratch, sources, rules)) is not None:
+        return found
+    memory = scratch.memory
+    most = min(max(_MOST_FORMS, memory // _FORM_BYTES), 8 * _MOST_FORMS)
+    # With little memory chunks are small: a few of them, with their ids and words, are on their way at a time.
+    size = min(CHUNK_BYTES, max(memory // 128, 1 << 16))
+    tables = threading.local()
 
-    def split(chunk: Chunk) -> tuple[Chunk, Forms | None]:
-        if chunk.number < reading.chunks_before:
-            return chunk, None
+    def split(chunk: Chunk) -> tuple[Chunk, Forms]:
         if getattr(tables, "own", None) is None or tables.own.n_forms > most:
             tables.own = FormTable()
         return chunk, split_forms(chunk.data, rules.tokenizer, tables.own)
 
-    numbered = (replace(chunk, number=i) for i, chunk in enumerate(read_chunks(sources, rules.errors, reading.size)))
-    for chunk, forms in (executor or Threads()).map(split, numbered):
-        reading.take(chunk, forms)
+    ids, words, digest, n_bytes = IdFile(scratch, "ids.bin"), WordIds(rules), hashlib.sha256(), 0
+    for chunk, forms in (executor or Threads()).map(split, read_chunks(sources, rules.errors, size)):
+        ids.append(words.take(forms, last=chunk.last))
+        digest.update(chunk.data)
+        n_bytes += len(chunk.data)
+        if len(words.index) * _WORD_BYTES > max(memory, _LEAST_MEMORY):
+            raise InputError(
+                f"{len(words.index)} different words alone take more than the memory of {memory >> 20} MiB "
+                "that counting may use. Give more, as in --memory 8G."
+            )
         if on_progress:
-            on_progress(reading.n_tokens, reading.n_bytes)
-    if not reading.n_tokens:
+            on_progress(words.n_tokens, n_bytes)
+    if not words.n_tokens:
         raise InputError(f"{_named(sources)}: the corpus holds no words. Check the path and the --tokenizer.")
-    reading.finish()
-    return reading.tokens()
+    tokens = Tokens([*words.index], words.counts[: len(words.index)].copy(), ids, digest.hexdigest())
+    if scratch.named:
+        listed = "".join(word + "\n" for word in tokens.words).encode()
+        write_at(scratch.file("words.txt"), np.frombuffer(listed, dtype=np.uint8), 0)
+        scratch.note({"read": [len(ids), len(listed), tokens.fingerprint]})
+    return tokens
+
+
+def _read_before(scratch: ScratchFiles, sources: list[str], rules: TextRules) -> Tokens | None:
+    """Return what an earlier try has read of the same text, if it came to the end; counts follow from the ids."""
+    n_ids, n_bytes, fingerprint = next((note["read"] for note in scratch.notes() if "read" in note), (0, 0, ""))
+    if scratch.named:
+        scratch.cut("ids.bin", 4 * n_ids)
+    if not n_ids:
+        return None
+    digest = hashlib.sha256()
+    for chunk in read_chunks(sources, rules.errors):
+        digest.update(chunk.data)
+    if digest.hexdigest() != fingerprint:
+        raise InputError(f"{_named(sources)}: the text has changed since counting began. Begin again, with --force.")
+    words = read_at(scratch.file("words.txt"), 0, n_bytes).tobytes().decode().split("\n")[:-1]
+    ids, counts = IdFile(scratch, "ids.bin"), np.zeros(len(words), dtype=np.int64)
+    for start in range(0, n_ids, PIECE):
+        piece = ids.read(start, start + PIECE)
+        counts += np.bincount(piece[piece >= 0], minlength=len(words))
+    return Tokens(words, counts, ids, fingerprint)
 
 
 def normalise(form: str, rules: TextRules) -> str:
@@ -155,11 +184,12 @@ def is_number(form: str) -> bool:
 class WordIds:
     """The words met so far, numbered in order of first appearance, how often each came, and ids for text that comes."""
 
-    def __init__(self, rules: TextRules, words: Iterable[str] = (), *, border: bool = True) -> None:
+    def __init__(self, rules: TextRules) -> None:
         self._rules = rules
-        self.index = {word: i for i, word in enumerate(words)}
-        self.counts = np.zeros(max(len(self.index), 1 << 16), dtype=np.int64)  # (at least the words,)
-        self.border = border  # nothing since the last border, or nothing at all
+        self.index: dict[str, int] = {}
+        self.counts = np.zeros(1 << 16, dtype=np.int64)  # (at least the words,)
+        self.n_tokens = 0
+        self._border = True  # nothing since the last border, or nothing at all
         self._rows: WeakKeyDictionary[FormTable, NDArray[np.int32]] = WeakKeyDictionary()  # word of each form
 
     def take(self, forms: Forms, *, last: bool) -> NDArray[np.int32]:
@@ -171,96 +201,14 @@ class WordIds:
         rows = self._rows[forms.table] = np.concatenate((self._rows.get(forms.table, new[:0]), new))
         while len(self.counts) < len(self.index):
             self.counts = np.concatenate((self.counts, np.zeros_like(self.counts)))
-        ids = _renumbered(forms.ids, rows, self.counts, self.border, last)
-        if len(ids):
-            self.border = bool(ids[-1] == BREAK)
+        ids = _renumbered(forms.ids, rows, self.counts, self._border, last)
+        self._border = bool(ids[-1] == BREAK) if len(ids) else self._border
+        self.n_tokens += int(np.count_nonzero(ids >= 0))
         return ids
 
     def _row(self, form: bytes) -> int:
         word = normalise(form.decode(), self._rules)
         return self.index.setdefault(word, len(self.index))
-
-
-class _Reading:
-    """Words and ids of the text read so far, in files.
-
-    Every so many chunks it is noted how far reading came: words and ids lie in files, counts follow from the ids, and
-    the hash of the text up to there tells whether the text is still the same.
-    """
-
-    def __init__(self, scratch: ScratchFiles, rules: TextRules) -> None:
-        self._scratch, self.memory = scratch, scratch.memory
-        self._digest = hashlib.sha256()
-        self._chunks = self.n_bytes = 0
-        # With little memory chunks are small: a few of them, with their ids and words, are on their way at a time.
-        size = min(CHUNK_BYTES, max(scratch.memory // 128, 1 << 16))
-        begun: dict[str, Any] = {"chunks": 0, "ids": 0, "words": 0, "done": False, "size": size, "border": True}
-        notes = [note["read"] for note in scratch.notes() if "read" in note]
-        self._noted = notes[-1] if notes else begun
-        self.done: bool = self._noted["done"]
-        self.chunks_before: int = self._noted["chunks"]
-        self.size: int = self._noted["size"]
-        words: list[str] = []
-        if scratch.named:
-            scratch.cut("ids.bin", 4 * self._noted["ids"])
-            scratch.cut("words.txt", self._noted["words"])
-            words = read_at(scratch.file("words.txt"), 0, self._noted["words"]).tobytes().decode().split("\n")[:-1]
-        self._ids, self._words_noted = IdFile(scratch, "ids.bin"), len(words)
-        self._words = WordIds(rules, words, border=self._noted["border"])
-        for start in range(0, len(self._ids), PIECE):
-            ids = self._ids.read(start, start + PIECE)
-            self._words.counts += np.bincount(ids[ids >= 0], minlength=len(self._words.counts))
-        self.n_tokens = int(self._words.counts.sum())
-
-    def take(self, chunk: Chunk, forms: Forms | None) -> None:
-        """Write the ids of a chunk and count its words; of one that was read before, only compare the text."""
-        self._digest.update(chunk.data)
-        self._chunks += 1
-        self.n_bytes += len(chunk.data)
-        if forms is None:
-            if self._chunks == self.chunks_before and self._digest.hexdigest() != self._noted["digest"]:
-                raise InputError(
-                    f"{chunk.source}: the text has changed since counting began. Begin again, with --force."
-                )
-            return
-        ids, n_words = self._words.take(forms, last=chunk.last), len(self._words.index)
-        if n_words * _WORD_BYTES > max(self.memory, _LEAST_MEMORY):
-            raise InputError(
-                f"{n_words} different words alone take more than the memory of {self.memory >> 20} MiB "
-                "that counting may use. Give more, as in --memory 8G."
-            )
-        self._ids.append(ids)
-        self.n_tokens += int(np.count_nonzero(ids >= 0))
-        if self._scratch.named and self._chunks % _NOTED_CHUNKS == 0:
-            self._note(done=False)
-
-    def finish(self) -> None:
-        """Note that all is read."""
-        if self._chunks < self.chunks_before:
-            raise InputError("the text is shorter than it was when counting began. Begin again, with --force.")
-        self._noted["fingerprint"] = self._digest.hexdigest()
-        self._note(done=True)
-
-    def tokens(self) -> Tokens:
-        """Return what was read."""
-        words = [*self._words.index]
-        return Tokens(words, self._words.counts[: len(words)].copy(), self._ids, self._noted["fingerprint"])
-
-    def _note(self, *, done: bool) -> None:
-        if not self._scratch.named:
-            return
-        new = "".join(word + "\n" for word in islice(self._words.index, self._words_noted, None)).encode()
-        self._words_noted = len(self._words.index)
-        write_at(self._scratch.file("words.txt"), np.frombuffer(new, dtype=np.uint8), self._noted["words"])
-        self._noted |= {
-            "chunks": self._chunks,
-            "ids": len(self._ids),
-            "words": self._noted["words"] + len(new),
-            "done": done,
-            "digest": self._digest.hexdigest(),
-            "border": self._words.border,
-        }
-        self._scratch.note({"read": self._noted})
 
 
 @kernel
