@@ -17,18 +17,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from wordforest.errors import InputError
-
-
-class Savable(Protocol):
-    """A figure of matplotlib, as far as writing it is concerned."""
-
-    def savefig(self, fname: Any, **options: Any) -> None:
-        """Write the figure."""
 
 
 @contextmanager
@@ -117,8 +110,8 @@ def read_json(path: Path) -> dict[str, Any]:
     return parse_object(read_text(path), path, line=1)
 
 
-def write_figure(path: Path, figure: Savable, dpi: int = 200) -> None:
-    """Write a figure in the format that the suffix names: png, svg or pdf."""
+def write_figure(path: Path, figure: Any, dpi: int = 200) -> None:
+    """Write a figure of matplotlib in the format that the suffix names: png, svg or pdf."""
     kind = path.suffix.removeprefix(".")
     if kind not in ("png", "svg", "pdf"):
         raise InputError(f"{path}: expected a name in .png, .svg or .pdf. Choose one of them.")
@@ -166,20 +159,12 @@ def _sync(path: Path, flags: int) -> None:
         os.close(handle)
 
 
-RUN_FILES = (
-    "config.json",
-    "vocab.tsv",
-    "codes.safetensors",
-    "dictionary.safetensors",
-    "forest.json",
-    "labels.tsv",
-    "history.jsonl",
-)
-COUNTS_FILES = ("config.json", "vocab.tsv", "counts.safetensors")
 ALL_WORDS = "all"  # inside COUNTS: counts of all words, so that text can be added
 COUNTS = "counts"  # inside RUN: the counts it was made of, where it counted text itself; a new run leaves them
 CHECKPOINT = "checkpoint"  # inside both, while they are made
-RESULTS = (*dict.fromkeys(("codes.safetensors", "counts.safetensors", *RUN_FILES, *COUNTS_FILES, ALL_WORDS)),)
+CODES, WINDOW_COUNTS = "codes.safetensors", "counts.safetensors"  # which make a RUN, or COUNTS, complete
+_SMALL = ("config.json", "vocab.tsv", "dictionary.safetensors", "forest.json", "labels.tsv", "history.jsonl")
+RESULTS = (CODES, WINDOW_COUNTS, *_SMALL, ALL_WORDS)  # that new ones replace
 TEMPORARY = ".wordforest-*.tmp"
 _TAKEN = (errno.EACCES, errno.EAGAIN)
 _PAUSE = 0.05  # seconds between two tries

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
@@ -24,8 +23,10 @@ from wordforest.runtime.disk import check_disk
 from wordforest.store.files import (
     ALL_WORDS,
     CHECKPOINT,
+    CODES,
     COUNTS,
     RESULTS,
+    WINDOW_COUNTS,
     parse_object,
     read_json,
     read_text,
@@ -48,8 +49,6 @@ from wordforest.store.tensors import (
 )
 from wordforest.vectors import CSR, Vectors, first_non_finite_row
 
-_LAST_OF_RUN = "codes.safetensors"
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -68,26 +67,18 @@ class Run:
     labels: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        rows, columns = self.codes.shape
+        (rows, columns), D, problem = self.codes.shape, self.dictionary, None
         if not len(self.words) == len(self.counts) == rows:
-            raise InputError(
-                f"{len(self.words)} words, {len(self.counts)} counts and {rows} rows of codes do not agree. "
-                "Use the parts of one run."
-            )
-        if len(self.forest) != columns:
-            raise InputError(
-                f"the forest has {len(self.forest)} nodes, but the codes have {columns} columns. "
-                "Use the parts of one run."
-            )
-        if self.dictionary is not None and (self.dictionary.ndim != 2 or self.dictionary.shape[1] != columns):
-            raise InputError(
-                f"the dictionary has shape {self.dictionary.shape}, but (contexts, {columns}) is needed. "
-                "Use the parts of one run."
-            )
-        if not np.isfinite(self.codes.data).all():
-            word = self.words[first_non_finite_row(self.codes) or 0]
-            raise InputError(f"the code of {word!r} holds NaN or infinity. Train again.")
-        if self.dictionary is not None and not np.isfinite(self.dictionary).all():
+            problem = f"{len(self.words)} words, {len(self.counts)} counts and {rows} rows of codes do not agree"
+        elif len(self.forest) != columns:
+            problem = f"the forest has {len(self.forest)} nodes, but the codes have {columns} columns"
+        elif D is not None and (D.ndim != 2 or D.shape[1] != columns):
+            problem = f"the dictionary has shape {D.shape}, but (contexts, {columns}) is needed"
+        if problem is not None:
+            raise InputError(f"{problem}. Use the parts of one run.")
+        if (row := first_non_finite_row(self.codes)) is not None:
+            raise InputError(f"the code of {self.words[row]!r} holds NaN or infinity. Train again.")
+        if D is not None and not np.isfinite(D).all():
             raise InputError("the dictionary holds NaN or infinity. Train again.")
 
     @cached_property
@@ -99,7 +90,7 @@ class Run:
 def is_run_folder(path: Path) -> bool:
     """Return whether a folder holds codes."""
     settle(path)
-    return (path / _LAST_OF_RUN).is_file()
+    return (path / CODES).is_file()
 
 
 def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
@@ -107,7 +98,7 @@ def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
 
     ``codes`` is a file that holds the codes already, on the same disk; it takes its place.
     """
-    with replaced(folder, RESULTS, _LAST_OF_RUN) as staging:
+    with replaced(folder, RESULTS, CODES) as staging:
         write_json(staging / "config.json", run.config)
         write_vocab(staging / "vocab.tsv", run.words, run.counts)
         write_json(staging / "forest.json", {"parent": run.forest.parent.tolist()})
@@ -118,9 +109,9 @@ def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
         if run.dictionary is not None:
             write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
         if codes is None:
-            write_csr(staging / _LAST_OF_RUN, run.codes.astype(np.float32, copy=False))
+            write_csr(staging / CODES, run.codes.astype(np.float32, copy=False))
         else:
-            codes.rename(staging / _LAST_OF_RUN)
+            codes.rename(staging / CODES)
 
 
 def load_run(folder: Path) -> Run:
@@ -134,7 +125,7 @@ def load_run(folder: Path) -> Run:
     words, counts = read_vocab(folder / "vocab.tsv")
     forest = parse_forest(folder / "forest.json", read_json(folder / "forest.json").get("parent"))
     parts: dict[str, Any] = {
-        "codes": read_csr(folder / "codes.safetensors", ("float32",)),
+        "codes": read_csr(folder / CODES, ("float32",)),
         "dictionary": _read_dictionary(folder / "dictionary.safetensors"),
         "forest": forest,
         "config": read_json(folder / "config.json"),
@@ -242,64 +233,38 @@ def read_vocab(path: Path) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return tuple(first_line), counts
 
 
-_LAST_OF_COUNTS = "counts.safetensors"
-
-
-class CountParts(Protocol):
-    """Window counts (V, C) that may be larger than memory: ``parts`` yields columns and counts, rows in order."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Words and contexts."""
-        ...
-
-    @property
-    def indptr(self) -> NDArray[np.int64]:
-        """Where rows begin, (V + 1,)."""
-        ...
-
-    @property
-    def dtype(self) -> Any:
-        """Type of a count, of 32 or 64 bits."""
-        ...
-
-    def parts(self) -> Iterator[tuple[NDArray[np.int32], NDArray[Any]]]:
-        """Yield columns and counts of some rows after those of others; may be called again."""
-        ...
-
-
 def is_counts_folder(path: Path) -> bool:
     """Return whether a folder holds window counts."""
     settle(path)
-    return (path / _LAST_OF_COUNTS).is_file()
+    return (path / WINDOW_COUNTS).is_file()
 
 
 def save_counts(
     folder: Path,
     words: Sequence[str],
     counts: NDArray[np.int64],
-    matrix: AnyCSR | CountParts,
+    matrix: Any,
     config: dict[str, Any],
     *,
     all_words: Path | None = None,
 ) -> None:
     """Write words, their counts (V,), integer window counts (V, C) and settings in place of what a folder holds.
 
+    ``matrix`` is CSR, or a tally: ``shape``, ``indptr``, ``dtype``, and ``parts()``, which yields columns and counts.
     ``all_words`` is a folder of counts without a least count, on the same disk, which moves inside.
     """
-    if sparse.issparse(matrix):
-        _check_sizes(folder, len(words), len(counts), matrix)
-        _check_counts(folder, matrix)
-    with replaced(folder, RESULTS, _LAST_OF_COUNTS) as staging:
+    is_tally = hasattr(matrix, "parts")
+    if not is_tally:
+        _check_counts(folder, words, counts, matrix)
+    with replaced(folder, RESULTS, WINDOW_COUNTS) as staging:
         write_json(staging / "config.json", config)
         write_vocab(staging / "vocab.tsv", words, counts)
-        if sparse.issparse(matrix):
-            write_csr(staging / _LAST_OF_COUNTS, matrix if matrix.dtype.itemsize >= 4 else matrix.astype(np.int64))
+        path, dtype = staging / WINDOW_COUNTS, np.dtype(matrix.dtype)
+        if is_tally:
+            check_disk(folder, int(matrix.indptr[-1]) * (4 + dtype.itemsize), "writing the counts")
+            write_csr_parts(path, matrix.shape, matrix.indptr, dtype, matrix.parts())
         else:
-            check_disk(folder, int(matrix.indptr[-1]) * (4 + np.dtype(matrix.dtype).itemsize), "writing the counts")
-            write_csr_parts(
-                staging / _LAST_OF_COUNTS, matrix.shape, matrix.indptr, np.dtype(matrix.dtype), matrix.parts()
-            )
+            write_csr(path, matrix if dtype.itemsize >= 4 else matrix.astype(np.int64))
         if all_words is not None:
             all_words.rename(staging / ALL_WORDS)
 
@@ -317,25 +282,22 @@ def read_counts(
     settle(folder)
     config = read_json(folder / "config.json")
     words, counts = read_vocab(folder / "vocab.tsv")
-    matrix = read_csr(folder / "counts.safetensors", ("int32", "int64"), mapped=mapped, checked=checked)
-    _check_sizes(folder, len(words), len(counts), matrix)
-    if checked:
-        _check_counts(folder, matrix)
+    matrix = read_csr(folder / WINDOW_COUNTS, ("int32", "int64"), mapped=mapped, checked=checked)
+    _check_counts(folder, words, counts, matrix, pairs=checked)
     return words, counts, matrix, config
 
 
-def _check_sizes(folder: Path, n_words: int, n_counts: int, matrix: AnyCSR) -> None:
-    if not n_words == n_counts == matrix.shape[0]:
+def _check_counts(
+    folder: Path, words: Sequence[str], counts: NDArray[np.int64], matrix: AnyCSR, *, pairs: bool = True
+) -> None:
+    if not len(words) == len(counts) == matrix.shape[0]:
         raise InputError(
-            f"{folder}: {n_words} words, {n_counts} counts and {matrix.shape[0]} rows of window counts "
+            f"{folder}: {len(words)} words, {len(counts)} counts and {matrix.shape[0]} rows of window counts "
             "do not agree. Use files of one run of wordforest count."
         )
-
-
-def _check_counts(folder: Path, matrix: AnyCSR) -> None:
     if not np.issubdtype(matrix.dtype, np.integer):
         raise InputError(f"{folder}: window counts must be integers, but {matrix.dtype} came. Count again.")
-    least = min((int(part.min()) for part in slices(matrix.data)), default=0)
+    least = min((int(part.min()) for part in slices(matrix.data)), default=0) if pairs else 0
     if least < 0:
         raise InputError(f"{folder}: a window count is {least}, but counts start at 0. Count again.")
 
