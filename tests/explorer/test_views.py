@@ -13,7 +13,7 @@ from tests.explorer.made import FOREST, address_of, made_run
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.explorer import views
-from wordforest.explorer.model import build_model
+from wordforest.explorer.model import build_model, summary
 from wordforest.store import Run
 from wordforest.vectors import Vectors
 
@@ -97,6 +97,13 @@ def test_a_word_parts_from_others_by_a_branch_below_a_zero_node():
     assert found["shared"] == []
     assert found["parting"] == [{"node": 2, "values": [4.0, 0.0]}, {"node": 1, "values": [3.0, 0.0]}]
     assert views.comparison(model, ["b", "c"])["parting"] == []
+
+
+def test_what_a_word_has_in_a_branch_of_an_additive_forest_is_its_value():
+    codes = [[7.0, 7.0, 4.0, 3.0], [5.0, 0.0, 0.0, 0.0]]
+    model = build_model("m", Vectors(["a", "b"], codes, forest=Forest([-1, 0, 1, 1])))
+    assert summary(model)["additive"]
+    assert views.comparison(model, ["a", "b"])["parting"] == [{"node": 1, "values": [7.0, 0.0]}]
 
 
 def test_an_analogy_names_unknown_words(model):

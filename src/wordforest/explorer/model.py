@@ -131,6 +131,7 @@ def summary(model: Model) -> dict[str, Any]:
         "drawn": len(model.forest.roots) < len(model.forest),  # else there is no tree to draw
         "contexts": model.dictionary is not None,
         "parent": model.forest.parent.tolist(),
+        "additive": model.vectors.own is not model.vectors.matrix,
         "labels": [list(label) for label in model.labels],
         "used": model.used.tolist(),
         "depths": [

@@ -137,11 +137,11 @@ def comparison(model: Model, words: Sequence[str]) -> dict[str, Any]:
     enters a node when it uses it or a descendant. Words go together through a node that all of them enter and that no
     two use with opposite signs. They part where they no longer go together, though one of them enters and they do go
     together through the parent (a root has none): the first such places from the roots down, sorted by the widest gap.
-    The numbers at a parting are the coefficients where signs clash, else the size (norm) of each word's branch.
+    The numbers at a parting are the coefficients where signs clash, else what each word has in the branch, by size.
     """
     found = [word for word in words if word in model.vectors]
     codes = np.array([model.vectors[word] for word in found], dtype=np.float64).reshape(len(found), len(model.forest))
-    shared, parting = (_shared(codes), _partings(model, codes)) if len(found) > 1 else ([], [])
+    shared, parting = (_shared(codes), _partings(model, found, codes)) if len(found) > 1 else ([], [])
     return {
         "forests": [word_forest(model, word) for word in words],
         "compared": found,
@@ -220,14 +220,15 @@ def _shared(codes: NDArray[np.float64]) -> list[dict[str, Any]]:
     return _node_rows(nodes, np.abs(codes).min(axis=0), codes)
 
 
-def _partings(model: Model, codes: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Return the nodes where the ways of the rows of codes (n, M) part, widest gap first."""
+def _partings(model: Model, words: Sequence[str], codes: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Return the nodes where the ways of words with codes (n, M) part, widest gap first."""
     parent, end = model.forest.parent, model.forest.end
+    own = np.array([model.vectors.own_row(word) for word in words], dtype=np.float64)
     above = np.zeros((len(codes), 1))
     used = np.hstack([above, np.cumsum(codes != 0, axis=1)])
     enters = used[:, end] > used[:, :-1]  # (n, M)
-    squares = np.hstack([above, np.cumsum(codes**2, axis=1)])
-    branch = np.where(enters, np.sqrt(np.maximum(squares[:, end] - squares[:, :-1], 0)), 0.0)
+    sizes = np.hstack([above, np.cumsum(np.abs(own), axis=1)])
+    branch = np.where(enters, sizes[:, end] - sizes[:, :-1], 0.0)
     clash = np.logical_and((codes > 0).any(axis=0), (codes < 0).any(axis=0))  # (M,)
     together = np.logical_and(enters.all(axis=0), ~clash)
     reached = np.where(parent < 0, True, together[parent])

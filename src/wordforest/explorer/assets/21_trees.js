@@ -32,12 +32,12 @@
     const width = (leaves - 1) * step + 2 * EDGE, height = deepest * LEVEL + 2 * EDGE;
     const at = (node) => ({ x: EDGE + places.get(node).x * step, y: EDGE + places.get(node).y * LEVEL });
     const edges = [], nodes = [];
+    const strength = wf.strengths(model, vector);
     for (const node of [...places.keys()].sort((a, b) => a - b)) {
       const { x, y } = at(node);
       if (node !== root) {
         const up = at(model.parent[node]);
-        const live = vector[node] !== 0;
-        edges.push(svg("line", { x1: up.x, y1: up.y, x2: x, y2: y, class: live ? "edge live" : "edge" }));
+        edges.push(svg("line", { x1: up.x, y1: up.y, x2: x, y2: y, class: strength[node] ? "edge live" : "edge" }));
       }
       nodes.push(dot(model, index, node, vector[node], limit, x, y, radius));
     }
@@ -65,13 +65,21 @@
       roots.map((root, i) => dot(model, index, root, vector[root], limit, ...at(i), RADIUS)));
   };
 
-  /** The strength of each tree in some vectors: the largest norm of its coefficients; strongest first. */
+  /** How much a word has in each node and below it, by size; in an additive forest a value holds that already. */
+  wf.strengths = (model, vector) => {
+    const sums = Float64Array.from(vector, Math.abs);
+    if (model.additive) return sums;
+    for (let node = sums.length - 1; node >= 0; node -= 1) if (model.parent[node] >= 0) sums[model.parent[node]] += sums[node];
+    return sums;
+  };
+
+  /** The strength of each tree in some vectors, the largest of theirs; strongest first. */
   wf.rankTrees = (model, vectors) => {
     const single = model.roots.filter((root) => !model.children[root].length);
     const roots = model.roots.filter((root) => model.children[root].length);
     const ends = new Map(model.roots.map((root, i) => [root, model.roots[i + 1] ?? model.parent.length]));
-    const norm = (vector, root) => Math.sqrt(vector.slice(root, ends.get(root)).reduce((sum, v) => sum + v * v, 0));
-    const ranked = roots.map((root) => ({ root, size: Math.max(0, ...vectors.map((vector) => norm(vector, root))) }));
+    const strengths = vectors.map((vector) => wf.strengths(model, vector));
+    const ranked = roots.map((root) => ({ root, size: Math.max(0, ...strengths.map((sums) => sums[root])) }));
     ranked.sort((a, b) => b.size - a.size || a.root - b.root);
     return { ranked, single, end: (root) => ends.get(root) };
   };

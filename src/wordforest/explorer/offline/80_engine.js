@@ -91,18 +91,11 @@
       return view;
     }
 
-    /** The norm of a vector over each node and its descendants; preorder, so parents come before their children. */
-    branches(vector) {
-      const sums = Float64Array.from(vector, (value) => value * value), parent = this.data.summary.parent;
-      for (let node = this.m - 1; node >= 0; node -= 1) if (parent[node] >= 0) sums[parent[node]] += sums[node];
-      return sums.map(Math.sqrt);
-    }
-
     compare(words) {
       const found = words.filter((word) => this.rows.has(word));
       const vectors = found.map((word) => this.vector(word));
       const parent = this.data.summary.parent, shared = [], parting = [], together = [];
-      const branch = vectors.map((vector) => this.branches(vector));
+      const branch = vectors.map((vector) => wf.strengths(this.data.summary, vector));
       for (let node = 0; node < this.m && found.length > 1; node += 1) {
         const values = vectors.map((vector) => vector[node]), sizes = branch.map((sizes) => sizes[node]);
         const clash = values.some((value) => value > 0) && values.some((value) => value < 0);
