@@ -1,7 +1,6 @@
 """How good are vectors: similarity, analogies, completion, sentiment; one suite, intervals, comparisons, reports."""
 
 from wordforest.evaluation.analogy import METHODS
-from wordforest.evaluation.compare import Comparison, compare
 from wordforest.evaluation.datasets import TASKS, Data, find_data
 from wordforest.evaluation.report import (
     Grid,
@@ -14,7 +13,7 @@ from wordforest.evaluation.report import (
     tabulate,
     tabulate_comparison,
 )
-from wordforest.evaluation.scores import Outcome, Score, scores_of
+from wordforest.evaluation.scores import Comparison, Outcome, Score, compare, scores_of
 from wordforest.evaluation.suite import evaluate, judge
 
 __all__ = [

@@ -34,20 +34,11 @@ def interval(resampled: Array) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def resampled_accuracy(right: Array, rng: np.random.Generator, n_resamples: int) -> Array:
-    """Return the percentage right in resamples of n items, (n,) of 0 and 1 -> (n_resamples,).
-
-    n draws with replacement hit a right item Binomial(n, share right) times, so no item need be drawn.
-    """
-    n = len(right)
-    return np.asarray(rng.binomial(n, right.mean(), size=n_resamples) * (100 / n), dtype=np.float64)
-
-
-def resampled_difference(first: Array, second: Array, rng: np.random.Generator, n_resamples: int) -> Array:
-    """Return the difference in percentage right, first minus second, in resamples of n common items.
+def resampled_accuracy(first: Array, rng: np.random.Generator, n_resamples: int, second: Array | float = 0.0) -> Array:
+    """Return the percentage right, first minus second, in resamples of n common items, (n,) of 0 and 1 each.
 
     An item that is drawn counts for both, so only three kinds differ: right in the first alone, in the second
-    alone, or the same in both; their counts are multinomial.
+    alone, or the same in both; their counts are multinomial, and no item need be drawn.
     """
     n = len(first)
     gain, loss = float((first > second).mean()), float((second > first).mean())
@@ -60,64 +51,50 @@ def spearman(x: Array, y: Array) -> float:
 
     scipy.stats.spearmanr gives the same number; importing it takes longer than this whole package.
     """
-    x, y = _centred_ranks(x), _centred_ranks(y)
-    size = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / size if size > 0 else math.nan
+    return float(_correlations(x[None], y, np.ones((1, len(x))))[0, 0])
 
 
 def resampled_spearman(columns: Array, gold: Array, rng: np.random.Generator, n_resamples: int) -> Array:
     """Return the correlation of every column with gold in every resample, (k, n), (n,) -> (k, n_resamples).
 
-    A resample draws n of the n items with replacement, the same for all columns, and is ranked anew. It is held
-    as the number of times each item was drawn, so that no resample is sorted: the rank of an item is the number
-    of draws below it plus the middle of the draws that tie with it. nan where a resample is constant.
+    A resample draws n of the n items with replacement, the same for all columns, and is ranked anew.
     """
-    orders = [_Order(column) for column in columns]
-    gold_order = _Order(gold)
-    found = np.full((len(columns), n_resamples), np.nan)
     height = max(1, _CELLS // max(1, len(gold)))
-    for start in range(0, n_resamples, height):
-        block = slice(start, min(start + height, n_resamples))
-        draws = _draws(len(gold), block.stop - block.start, rng)
-        y = gold_order.centred_ranks(draws)
-        weighted = draws * y
-        yy = np.einsum("bi,bi->b", weighted, y)
-        for k, order in enumerate(orders):
-            x = order.centred_ranks(draws)
-            xy = np.einsum("bi,bi->b", weighted, x)
-            size = np.sqrt(yy * np.einsum("bi,bi->b", draws * x, x))
-            np.divide(xy, size, out=found[k, block], where=size > 0)
+    sizes = [min(height, n_resamples - start) for start in range(0, n_resamples, height)]
+    return np.concatenate([_correlations(columns, gold, _draws(len(gold), size, rng)) for size in sizes], axis=1)
+
+
+def _correlations(columns: Array, gold: Array, draws: Array) -> Array:
+    """Return the rank correlation of columns (k, n) with gold (n,) in resamples, (b, n) draws -> (k, b)."""
+    found = np.full((len(columns), len(draws)), np.nan)  # and so where a resample is constant
+    y = _centred_ranks(gold, draws)
+    weighted = draws * y
+    yy = np.einsum("bi,bi->b", weighted, y)
+    for k, column in enumerate(columns):
+        x = _centred_ranks(column, draws)
+        size = np.sqrt(yy * np.einsum("bi,bi->b", draws * x, x))
+        np.divide(np.einsum("bi,bi->b", weighted, x), size, out=found[k], where=size > 0)
     return found
 
 
-class _Order:
-    """Who stands below whom among n values, and who ties."""
+def _centred_ranks(values: Array, draws: Array) -> Array:
+    """Return rank minus mean rank of every item (n,) in every resample, (b, n) draws -> (b, n).
 
-    def __init__(self, values: Array) -> None:
-        self._sorted = np.argsort(values, kind="stable")
-        _, self._group, counts = np.unique(values, return_inverse=True, return_counts=True)
-        self._last = np.cumsum(counts) - 1  # place of the last item of each group in sorted order
-        self._n = len(values)
-
-    def centred_ranks(self, draws: Array) -> Array:
-        """Return rank minus mean rank of every item in every resample, (b, n) draws -> (b, n)."""
-        upto = np.cumsum(draws[:, self._sorted], axis=1)[:, self._last]  # (b, groups): draws of a group and below
-        below = np.zeros_like(upto)
-        below[:, 1:] = upto[:, :-1]
-        # ranks below + 1 .. upto share their middle; the mean of all ranks is (n + 1) / 2
-        ranks: Array = ((below + upto - self._n) / 2)[:, self._group]
-        return ranks
+    A resample is held as the number of times each item was drawn, so that none is sorted: the rank of an item is the
+    number of draws below it plus the middle of the draws that tie with it.
+    """
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts) - 1  # place of the last item of each group of equal values in sorted order
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(draws[:, order], axis=1)[:, last]  # (b, groups): draws of a group and below
+    below = np.zeros_like(upto)
+    below[:, 1:] = upto[:, :-1]
+    # ranks below + 1 .. upto share their middle; the mean of all ranks is (n + 1) / 2
+    ranks: Array = ((below + upto - len(values)) / 2)[:, group]
+    return ranks
 
 
 def _draws(n: int, n_resamples: int, rng: np.random.Generator) -> Array:
     """Return how often each of n items is drawn in each resample, (n_resamples, n)."""
     cells = rng.integers(0, n, size=(n_resamples, n)) + n * np.arange(n_resamples)[:, None]
     return np.bincount(cells.ravel(), minlength=n_resamples * n).reshape(n_resamples, n).astype(np.float64)
-
-
-def _centred_ranks(x: Array) -> Array:
-    """Return rank minus mean rank, shape (n,); equal values share the mean of their ranks."""
-    _, group, counts = np.unique(x, return_inverse=True, return_counts=True)
-    shared = np.cumsum(counts) - (counts - 1) / 2
-    ranks: Array = shared[group] - (len(x) + 1) / 2
-    return ranks

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from wordforest.evaluation.compare import Comparison
-from wordforest.evaluation.scores import Score
+from wordforest.evaluation.scores import Comparison, Score
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""What a task found out, item by item, and the score that it adds up to, with an interval."""
+"""What a task found out, item by item, and what it adds up to: scores, and two models on their common items."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
 
 import numpy as np
 
+from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import (
     N_RESAMPLES,
     Array,
@@ -55,9 +55,7 @@ class Outcome:
     @property
     def value(self) -> float:
         """The correlation in [-1, 1] or the percentage right; nan where nothing could be scored."""
-        if self.metric == "spearman":
-            return spearman(self.values, self.gold)
-        return 100 * float(self.values.mean()) if self.n_scored else math.nan
+        return _value(self.metric, self.values, self.gold)
 
     @property
     def n_scored(self) -> int:
@@ -89,6 +87,26 @@ class Score:
     high: float = math.nan
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Two models on their ``n_common`` items of one set: ``difference`` is first minus second.
+
+    ``low`` and ``high`` are the ends of a 95 % interval of the difference. ``p`` is two-sided: how easily a
+    difference this large comes from chance alone. All are nan where there is nothing to compare.
+    """
+
+    task: str
+    set: str
+    metric: str
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    n_common: int
+
+
 def scores_of(outcomes: Iterable[Outcome], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> list[Score]:
     """Return the score of every outcome, and behind the similarity sets their weighted and their plain mean.
 
@@ -97,75 +115,138 @@ def scores_of(outcomes: Iterable[Outcome], *, seed: int = 0, n_resamples: int = 
     the mean and of its ``n_scored``. Their intervals rest on resamples inside each set; that sets share some
     pairs is not accounted for.
     """
-    outcomes = list(outcomes)
-    resampled = [_resampled(outcome, seed, n_resamples) for outcome in outcomes]
-    scores = [
-        Score(*outcome.name, outcome.value, outcome.n_scored, outcome.n_total, *interval(many))
-        for outcome, many in zip(outcomes, resampled, strict=True)
-    ]
-    n_total = sum(outcomes[i].n_total for i in averaged_sets(outcomes))
-    values = np.array([[outcome.value] for outcome in outcomes]).reshape(-1, 1)
-    means = [
-        Score("similarity", name, "spearman", float(mean[0]), n, n_total, *interval(many))
-        for name, n, mean, many in means_over_sets(outcomes, [o.n_scored for o in outcomes], values, resampled)
-    ]
-    return behind_similarity(scores, means)
-
-
-class _OfSet(Protocol):
-    """Something that belongs to a set of a task."""
-
-    @property
-    def task(self) -> str: ...
-    @property
-    def set(self) -> str: ...
-
-
-Found = TypeVar("Found", bound=_OfSet)
-
-
-def averaged_sets(found: Sequence[_OfSet]) -> list[int]:
-    """Return the places of the sets that the means run over: those of the paper, or all if none of them is there."""
-    sets = [i for i, one in enumerate(found) if one.task == "similarity"]
-    return [i for i in sets if found[i].set in TEN_SETS] or sets
-
-
-def means_over_sets(
-    found: Sequence[_OfSet], sizes: Sequence[int], values: Array, resampled: Sequence[Array]
-) -> list[tuple[str, int, Array, Array]]:
-    """Return name, items, means (k,) and their resamples (B,) of the weighted and the plain mean over similarity sets.
-
-    ``values`` (sets, k) of a set that has none are nan: it is left out.
-    """
-    places = averaged_sets(found)
-    if not places:
-        return []
-    names = ("weighted mean", "plain mean")
-    valued = [i for i in places if not np.isnan(values[i]).any()]
-    if not valued:
-        return [(name, 0, np.full(values.shape[1], np.nan), np.full(len(resampled[0]), np.nan)) for name in names]
-    n = np.array([sizes[i] for i in valued], dtype=np.float64)
-    many = np.array([resampled[i] for i in valued])  # (sets, B)
-    shares = (n / n.sum(), np.full(len(n), 1 / len(n)))
+    measured = [_measured(o.name, o.n_total, o.values[None], o.gold, seed, n_resamples) for o in outcomes]
     return [
-        (name, int(n.sum()), share @ values[valued], share @ many) for name, share in zip(names, shares, strict=True)
+        Score(*one.name, float(one.values[0]), one.n, one.n_total, *interval(one.resampled))
+        for one in _with_means(measured)
     ]
 
 
-def behind_similarity(found: Sequence[Found], means: Sequence[Found]) -> list[Found]:
-    """Return all in order, the means behind the last similarity set."""
-    behind = 1 + max((i for i, one in enumerate(found) if one.task == "similarity"), default=-1)
-    return [*found[:behind], *means, *found[behind:]]
+def compare(
+    first: Iterable[Outcome], second: Iterable[Outcome], *, seed: int = 0, n_resamples: int = N_RESAMPLES
+) -> list[Comparison]:
+    """Return a comparison for every set that both were judged on, and for the means over the similarity sets.
+
+    Correlations: the same resamples of pairs for both; the interval holds the percentiles of the differences, and
+    p is twice the share of resamples with a difference on the other side of 0 (at least 2 / (n_resamples + 1)).
+    Accuracies: p is the exact test of McNemar over the items that only one of the two has right; the interval
+    comes from the same resamples of items for both. Sets are weighted in the means by their common pairs.
+    """
+    ours, theirs = (
+        dict(zip(numbered("\0".join(one.name) for one in side), side, strict=True))
+        for side in (list(first), list(second))
+    )
+    measured = []
+    for key in ours:
+        if key in theirs:
+            values, gold = _common_items(ours[key], theirs[key])
+            measured.append(_measured(ours[key].name, values.shape[1], values, gold, seed, n_resamples))
+    return [_comparison(one) for one in _with_means(measured)]
 
 
-def _resampled(outcome: Outcome, seed: int, n_resamples: int) -> Array:
-    """Return the value of every resample, (n_resamples,)."""
-    if not outcome.n_scored:
-        return np.full(n_resamples, np.nan)
-    rng = generator(seed, outcome.task, outcome.set)
-    if outcome.metric == "spearman":
-        return np.asarray(resampled_spearman(outcome.values[None], outcome.gold, rng, n_resamples)[0])
-    return resampled_accuracy(outcome.values, rng, n_resamples)
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """A set (or a mean over sets) of n items by k = 1 or 2 models: ``items`` (k, n), ``values`` (k,).
+
+    ``resampled`` (B,) is the value of the first model, minus that of the second if there is one, in every resample.
+    """
+
+    name: tuple[str, str, str]
+    n: int
+    n_total: int
+    values: Array
+    resampled: Array
+    items: Array
+
+
+def _measured(
+    name: tuple[str, str, str], n_total: int, items: Array, gold: Array, seed: int, n_resamples: int
+) -> _Measured:
+    values = np.array([_value(name[2], one, gold) for one in items])
+    first, *second = items
+    rng = generator(seed, *name[:2])
+    if not len(first):
+        resampled = np.full(n_resamples, np.nan)
+    elif name[2] == "spearman":
+        first, *second = resampled_spearman(items, gold, rng, n_resamples)
+        resampled = first - sum(second)
+    else:
+        resampled = resampled_accuracy(first, rng, n_resamples, *second)
+    return _Measured(name, items.shape[1], n_total, values, resampled, items)
+
+
+def _value(metric: str, values: Array, gold: Array) -> float:
+    if metric == "spearman":
+        return spearman(values, gold)
+    return 100 * float(values.mean()) if len(values) else math.nan
+
+
+def _with_means(measured: Sequence[_Measured]) -> list[_Measured]:
+    """Return all in order, and behind the last similarity set the weighted and the plain mean over these sets."""
+    similar = [i for i, one in enumerate(measured) if one.name[0] == "similarity"]
+    if not similar:
+        return list(measured)
+    averaged = [measured[i] for i in similar if measured[i].name[1] in TEN_SETS] or [measured[i] for i in similar]
+    valued = [one for one in averaged if not np.isnan(one.values).any()]
+    sizes = np.array([one.n for one in valued], dtype=np.float64)
+    means = []
+    for name, weights in (("weighted mean", sizes), ("plain mean", np.ones(len(sizes)))):
+        values, resampled = np.full_like(averaged[0].values, np.nan), np.full_like(averaged[0].resampled, np.nan)
+        if valued:
+            shares = weights / weights.sum()
+            values = shares @ np.array([one.values for one in valued])
+            resampled = shares @ np.array([one.resampled for one in valued])
+        n_total = sum(one.n_total for one in averaged)
+        means.append(
+            _Measured(("similarity", name, "spearman"), int(sizes.sum()), n_total, values, resampled, np.empty((2, 0)))
+        )
+    behind = similar[-1] + 1
+    return [*measured[:behind], *means, *measured[behind:]]
+
+
+def _common_items(a: Outcome, b: Outcome) -> tuple[Array, Array]:
+    """Return the values (2, n) and the gold (n,) of the items that both could be scored on."""
+    place = {key: i for i, key in enumerate(b.keys)}
+    i = np.array([i for i, key in enumerate(a.keys) if key in place], dtype=np.int64)
+    j = np.array([place[a.keys[k]] for k in i], dtype=np.int64)
+    gold = a.gold[i] if len(a.gold) else a.gold
+    if len(a.gold) and not np.array_equal(gold, b.gold[j]):
+        raise InputError(
+            f"{a.task} {a.set}: expected the same human scores for both models, found different ones. "
+            "Judge both with the same data."
+        )
+    return np.array([a.values[i], b.values[j]]), gold
+
+
+def _comparison(one: _Measured) -> Comparison:
+    first, second = one.values.tolist()
+    difference = first - second
+    if math.isnan(difference):
+        p = math.nan
+    else:
+        p = _bootstrap_p(one.resampled) if one.name[2] == "spearman" else mcnemar(*one.items)
+    return Comparison(*one.name, first, second, difference, *interval(one.resampled), p, one.n)
+
+
+def mcnemar(first: Array, second: Array) -> float:
+    """Return the exact two-sided p of McNemar's test, (n,) of 0 and 1 each, 1 where the two never differ.
+
+    Where just one of the two is right, under equal skill it is either with probability 1/2:
+    p = min(1, 2 P(Binomial(gains + losses, 1/2) <= min(gains, losses))).
+    """
+    from scipy.special import bdtr
+
+    gains, losses = int((first > second).sum()), int((second > first).sum())
+    if gains == losses:
+        return 1.0
+    return min(1.0, 2 * float(bdtr(float(min(gains, losses)), gains + losses, 0.5)))
+
+
+def _bootstrap_p(differences: Array) -> float:
+    """Return 2 min(P(d <= 0), P(d >= 0)) over resamples, each counted once more: never exactly 0."""
+    valued = differences[~np.isnan(differences)]
+    fewer = min(int((valued <= 0).sum()), int((valued >= 0).sum()))
+    return min(1.0, 2 * (fewer + 1) / (len(valued) + 1))
 
 
 def numbered(texts: Iterable[str]) -> list[str]:

@@ -13,8 +13,8 @@ from scipy import stats
 
 from wordforest.errors import InputError
 from wordforest.evaluation import Outcome, Score, compare, scores_of
-from wordforest.evaluation.bootstrap import generator, interval, resampled_accuracy, resampled_difference
-from wordforest.evaluation.compare import mcnemar
+from wordforest.evaluation.bootstrap import generator, interval, resampled_accuracy
+from wordforest.evaluation.scores import mcnemar
 
 
 def keys_of(n: int) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ class TestCompare:
     def test_difference_of_accuracies_is_that_of_resampled_items(self) -> None:
         rng = np.random.default_rng(0)
         first, second = (rng.random((2, 90)) < [[0.6], [0.4]]).astype(float)
-        fast = resampled_difference(first, second, np.random.default_rng(1), 20_000)
+        fast = resampled_accuracy(first, np.random.default_rng(1), 20_000, second)
         draws = np.random.default_rng(2).integers(0, 90, (20_000, 90))
         plain = 100 * (first - second)[draws].mean(axis=1)
         assert stats.ks_2samp(fast.round(6), plain.round(6)).pvalue > 1e-3  # rounded: shares of n items tie
