@@ -11,8 +11,8 @@ import pytest
 
 from tests.evaluation.test_suite import gensim_folder, keyed_vectors, random_vectors, write
 from wordforest.errors import InputError
-from wordforest.evaluation import METHODS, analogy, judge
-from wordforest.evaluation.analogy import OFFSET, PRODUCT, Section, judge_analogies, read_questions
+from wordforest.evaluation import analogy, judge
+from wordforest.evaluation.analogy import Section, judge_analogies, read_questions
 from wordforest.vectors import Vectors
 
 
@@ -102,11 +102,11 @@ class TestAnalogy:
     ) -> None:
         vectors = Vectors([*square.words, "twin"], np.vstack([square.dense, square["queen"]]))
         monkeypatch.setattr(analogy, "_PRODUCT_CELLS", cells)
-        assert analogy.find_answers(vectors, np.array([[0, 1, 2]]), OFFSET).tolist() == [3]
+        assert analogy.find_answers(vectors, np.array([[0, 1, 2]])).tolist() == [3]
 
     def test_question_words_are_excluded_where_all_others_point_away(self) -> None:
         vectors = Vectors(["a", "b", "c", "d"], np.array([[1], [2], [3], [-1]], dtype=np.float32))
-        assert analogy.find_answers(vectors, np.array([[0, 1, 2]]), OFFSET).tolist() == [3]
+        assert analogy.find_answers(vectors, np.array([[0, 1, 2]])).tolist() == [3]
 
     def test_random_vectors_score_near_zero(self) -> None:
         sections = read_questions(gensim_folder() / "questions-words.txt")
@@ -124,7 +124,7 @@ class TestAnalogy:
         np.put_along_axis(scores, asked, -np.inf, axis=1)
         monkeypatch.setattr(analogy, "_PRODUCT_CELLS", cells[0])
         monkeypatch.setattr(analogy, "_SCORE_CELLS", cells[1])
-        assert analogy.find_answers(vectors, asked, OFFSET).tolist() == scores.argmax(axis=1).tolist()
+        assert analogy.find_answers(vectors, asked).tolist() == scores.argmax(axis=1).tolist()
 
     @pytest.mark.parametrize("restrict", [None, 500])
     @pytest.mark.parametrize("structure", ["random", "planted"])
@@ -148,37 +148,3 @@ class TestAnalogy:
     def test_sections_of_one_name_keep_all_their_questions(self, square: Vectors) -> None:
         section = Section("family", (("man", "woman", "king", "queen"),))
         assert judge_analogies(square, [section, section])[-1].n_scored == 2
-
-
-class TestProduct:
-    def test_equals_its_formula(self) -> None:
-        seed = 0
-        vectors = random_vectors([f"w{i}" for i in range(40)], seed, n_dimensions=5)
-        asked = np.array([np.random.default_rng(seed + i).permutation(40)[:3] for i in range(60)])
-        nearness = (1 + vectors.unit.astype(np.float64) @ vectors.unit.T) / 2
-        a, b, c = nearness[asked.T]
-        scores = b * c / (a + 1e-3)
-        np.put_along_axis(scores, asked, -np.inf, axis=1)
-        assert analogy.find_answers(vectors, asked, PRODUCT).tolist() == scores.argmax(axis=1).tolist()
-
-    @pytest.mark.filterwarnings("ignore:Call to deprecated `init_sims`:DeprecationWarning")  # gensim warns of itself
-    def test_equals_gensim_with_its_epsilon(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(analogy, "_EPS", 1e-6)
-        seed = 1
-        vectors = random_vectors([f"w{i}" for i in range(200)], seed, n_dimensions=8)
-        keyed = keyed_vectors(vectors)
-        asked = np.array([np.random.default_rng(seed + i).permutation(200)[:3] for i in range(100)])
-        theirs = [keyed.most_similar_cosmul([f"w{b}", f"w{c}"], [f"w{a}"], topn=1)[0][0] for a, b, c in asked]
-        answers = analogy.find_answers(vectors, asked, PRODUCT)
-        assert [f"w{row}" for row in answers] == theirs
-
-    def test_the_two_methods_differ(self) -> None:
-        seed = 0
-        vectors = random_vectors([f"w{i}" for i in range(200)], seed, n_dimensions=8)
-        asked = np.array([np.random.default_rng(seed + i).permutation(200)[:3] for i in range(100)])
-        answers = [analogy.find_answers(vectors, asked, method).tolist() for method in METHODS.values()]
-        assert answers[0] != answers[1]
-
-    def test_opposite_words_have_a_finite_score(self) -> None:
-        vectors = Vectors(["a", "b", "c", "d"], np.array([[-1], [2], [3], [1]], dtype=np.float32))
-        assert analogy.find_answers(vectors, np.array([[0, 1, 2]]), PRODUCT).tolist() == [3]

@@ -15,7 +15,6 @@ from scipy import sparse
 from tests.strategies import forests
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.evaluation import as_markdown, tabulate
 from wordforest.evaluation.meaning import Cooccurrence, judge_meaning, stability_scores
 from wordforest.evaluation.meaning.averages import mean_score, resampled_means
 from wordforest.evaluation.meaning.coherence import affinity, families, family_scores
@@ -24,6 +23,7 @@ from wordforest.evaluation.meaning.hierarchy import agreement, hierarchy_scores
 from wordforest.evaluation.meaning.intrusion import ask, by_node, chance, closeness, found_intruders
 from wordforest.evaluation.meaning.node_words import top_words
 from wordforest.evaluation.meaning.stability import match_nodes
+from wordforest.evaluation.report import as_markdown, tabulate
 from wordforest.vectors import Vectors
 
 N_TOPICS = 6

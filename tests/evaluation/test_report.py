@@ -8,21 +8,18 @@ import math
 import pytest
 from rich.console import Console
 
-from wordforest.evaluation import (
-    TASKS,
-    Comparison,
+from wordforest.evaluation import TASKS, Comparison, Score
+from wordforest.evaluation.report import (
+    RULES,
     Grid,
-    Score,
     as_latex,
     as_markdown,
     as_objects,
     as_table,
     as_text,
-    comparison_as_objects,
     tabulate,
     tabulate_comparison,
 )
-from wordforest.evaluation.report import RULES
 
 SCORES = (
     Score("similarity", "EN-MC-30", "spearman", 0.51234, 28, 30, 0.2, 0.7),
@@ -122,7 +119,7 @@ def test_latex_escapes_every_special_character() -> None:
 
 
 def test_objects_are_json_without_nan() -> None:
-    objects = as_objects([("a", SCORES), ("b", OTHER)])
+    objects = as_objects("a", SCORES) + as_objects("b", OTHER)
     assert json.loads(json.dumps(objects, allow_nan=False)) == objects
     assert [o["vectors"] for o in objects] == ["a", "a", "a", "b", "b"]
     assert objects[2]["value"] is None
@@ -145,6 +142,6 @@ def test_comparison_comes_in_every_form(form: object) -> None:
 
 
 def test_comparison_objects_are_json_without_nan() -> None:
-    objects = comparison_as_objects(COMPARISONS, "forest", "pca")
+    objects = as_objects(["forest", "pca"], COMPARISONS)
     assert json.loads(json.dumps(objects, allow_nan=False)) == objects
     assert (objects[0]["vectors"], objects[0]["p"], objects[2]["p"]) == (["forest", "pca"], 0.21, None)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from wordforest.errors import InputError
-from wordforest.evaluation import METHODS, TASKS, Score, datasets, evaluate, find_data, judge, scores_of
+from wordforest.evaluation import TASKS, Score, datasets, evaluate, find_data, judge, scores_of
 from wordforest.evaluation.scores import TEN_SETS
 from wordforest.evaluation.suite import half_of
 from wordforest.vectors import Vectors
@@ -163,17 +163,6 @@ class TestTasks:
     def test_negative_seed_is_an_input_error(self, plane: Vectors, full: Path) -> None:
         with pytest.raises(InputError, match="seed = -1"):
             evaluate(plane, full, seed=-1)
-
-    def test_the_method_of_analogies_can_be_chosen(self, full: Path) -> None:
-        # cosines with a, b, c: 0, 0.8, 0.6 for ``first`` and -0.95, 0.2, 0.25 for ``northeast``: the offset scores
-        # 1.40 and 1.396, the product 0.9 * 0.8 / 0.501 and 0.6 * 0.625 / 0.027
-        rows = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0.8, 0.6], [-0.95, 0.2, 0.25]]
-        vectors = Vectors(["east", "west", "north", "first", "northeast"], np.array(rows, dtype=np.float32))
-        found = {
-            name: next(s.value for s in evaluate(vectors, full, tasks=("analogy",), method=method))
-            for name, method in METHODS.items()
-        }
-        assert found == {"offset": 0.0, "product": 100.0}
 
 
 class TestFindData:

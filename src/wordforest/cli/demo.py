@@ -16,6 +16,7 @@ def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force
     from wordforest import evaluation, figures, store
     from wordforest.cli import terminal
     from wordforest.evaluation.datasets import demo_corpus
+    from wordforest.evaluation.report import tabulate
     from wordforest.jobs.train import train
 
     to_read = out / "readable"
@@ -28,7 +29,7 @@ def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force
     for word in WORDS:
         if word in run.vectors:
             terminal.show_neighbors(word, run.vectors.most_similar(word, k=6))
-    scores = evaluation.tabulate([(str(out), evaluation.evaluate(run.vectors))])
+    scores = tabulate([(str(out), evaluation.evaluate(run.vectors))])
     terminal.show_grid("Scores (a corpus of 2 million tokens is small for these sets)", scores)
     terminal.show_forest(str(to_read), readable.vectors, 6)
     terminal.deliver(

@@ -23,7 +23,6 @@ def evaluate(
     out: Path | None = option(None, "File to write to, in place of the terminal."),
     half: Literal["development", "test"] | None = option(None, "Only one of two fixed halves of all items."),
     restrict: int | None = option(None, "Know and search the first N words only."),
-    method: Literal["offset", "product"] = option("offset", "Analogies: offset (3CosAdd) or product (3CosMul)."),
     compare: bool = option(False, "Compare the first with each of the others on their common items.", "--compare"),
     scale: float = option(1.0, "Raise the norm of every dimension to this power first."),
     *,
@@ -52,7 +51,7 @@ def evaluate(
     found = evaluation.find_data(data, datasets.cache_folder()) if only is None or only else None
     loaded = [(name, read_vectors(name)) for name in vectors]
     loaded = [(name, model if scale == 1 else model.scaled(scale)) for name, model in loaded]
-    chosen: dict[str, Any] = {"tasks": only, "half": half, "restrict": restrict, "method": evaluation.METHODS[method]}
+    chosen: dict[str, Any] = {"tasks": only, "half": half, "restrict": restrict}
     judged = [(name, evaluation.judge(model, found, **chosen) if found else []) for name, model in loaded]
     form = "json" if json else form
     meanings = _meanings(loaded, held, seed) if held is not None else {}

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wordforest import evaluation, reading, store
+from wordforest.evaluation import report
 from wordforest.evaluation.datasets import Dataset, Status
 from wordforest.vectors import Neighbors, Vectors
 
@@ -49,9 +50,9 @@ def show_neighbors(title: str, found: Neighbors, *, as_json: bool = False) -> No
     show(*(f"  {word:<{width}}  {cosine:.3f}" for word, cosine in found), title=title)
 
 
-def show_grid(title: str, grid: evaluation.Grid) -> None:
+def show_grid(title: str, grid: report.Grid) -> None:
     """Print scores as a table on a terminal and as lines elsewhere."""
-    show(*([evaluation.as_table(grid)] if sys.stdout.isatty() else evaluation.as_text(grid).splitlines()), title=title)
+    show(*([report.as_table(grid)] if sys.stdout.isatty() else report.as_text(grid).splitlines()), title=title)
 
 
 def show_judged(
@@ -68,20 +69,19 @@ def show_judged(
     first, others = judged[0], judged[1:] if compared else []
     comparisons = [(name, evaluation.compare(first[1], outcomes, seed=seed)) for name, outcomes in others]
     if form == "json":
-        objects = evaluation.as_objects(models)
-        for name, found in comparisons:
-            objects += evaluation.comparison_as_objects(found, first[0], name)
-        deliver_json(objects, out)
+        objects = [report.as_objects(name, scores) for name, scores in models]
+        objects += [report.as_objects([first[0], name], found) for name, found in comparisons]
+        deliver_json((one for several in objects for one in several), out)
         return
     short = _short_names([name for name, _ in judged])
-    grids = [evaluation.tabulate([(short[name], scores) for name, scores in models])]
-    grids += [evaluation.tabulate_comparison(found, short[first[0]], short[name]) for name, found in comparisons]
+    grids = [report.tabulate([(short[name], scores) for name, scores in models])]
+    grids += [report.tabulate_comparison(found, short[first[0]], short[name]) for name, found in comparisons]
     if form == "table" and out is None:
         titles = [", ".join(name for name, _ in models), *(f"{first[0]} against {name}" for name, _ in comparisons)]
         for title, grid in zip(titles, grids, strict=True):
             show_grid(title, grid)
         return
-    write = {"markdown": evaluation.as_markdown, "latex": evaluation.as_latex}.get(form, evaluation.as_text)
+    write = {"markdown": report.as_markdown, "latex": report.as_latex}.get(form, report.as_text)
     deliver("\n".join(write(grid) for grid in grids), out)
 
 

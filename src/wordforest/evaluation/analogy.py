@@ -1,8 +1,8 @@
-"""Analogies: a is to b as c is to d, where d is the word nearest to b and c and farthest from a."""
+"""Analogies: a is to b as c is to d, where d is the word nearest to b - a + c (3CosAdd, the rule of the paper)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,43 +15,9 @@ from wordforest.evaluation.word_rows import rows_of
 from wordforest.vectors import Vectors
 
 _PRODUCT_CELLS = 2**21  # question words x vocabulary block, 8 MB in float32
-_EPS = 1e-3  # added to what 3CosMul divides by
 _SCORE_CELLS = 2**18  # questions x vocabulary block, 1 MB: stays in cache while it is summed and searched
 
 Question = tuple[str, str, str, str]
-Block = NDArray[np.float32]  # (question words, width of a block of the vocabulary)
-
-
-@dataclass(frozen=True)
-class Method:
-    """How the cosines of a word w with a, b and c become one score: join(near(b, w), far(a, w), near(c, w)).
-
-    ``tables`` turns a block of cosines into the tables near and far, once for all questions; ``join`` puts three
-    rows of them together.
-    """
-
-    name: str
-    tables: Callable[[Block], tuple[Block, Block]]
-    join: np.ufunc  # of two tables
-
-
-def _signed(cosines: Block) -> tuple[Block, Block]:
-    return cosines, -cosines
-
-
-def _shifted(cosines: Block) -> tuple[Block, Block]:
-    near: Block = ((1 + cosines) / 2).clip(0, None)  # rounding may bring a cosine below -1: no sign may change
-    far: Block = np.reciprocal(near + np.float32(_EPS))
-    return near, far
-
-
-OFFSET = Method("offset", _signed, np.add)
-"""3CosAdd, the rule of the paper: cos(b, w) - cos(a, w) + cos(c, w), so the word nearest to b - a + c."""
-
-PRODUCT = Method("product", _shifted, np.multiply)
-"""3CosMul (Levy and Goldberg, 2014): s(b, w) s(c, w) / (s(a, w) + 0.001), with s = (1 + cosine) / 2."""
-
-METHODS = {method.name: method for method in (OFFSET, PRODUCT)}
 
 
 @dataclass(frozen=True)
@@ -84,16 +50,16 @@ def read_questions(path: str | Path) -> list[Section]:
     return [Section(name, tuple(questions)) for name, questions in sections]
 
 
-def judge_analogies(vectors: Vectors, sections: Sequence[Section], method: Method = OFFSET) -> list[Outcome]:
+def judge_analogies(vectors: Vectors, sections: Sequence[Section]) -> list[Outcome]:
     """Return which questions of every section are answered right, then of all syntactic and all semantic ones.
 
-    The answer to (a, b, c) is the word that ``method`` scores highest over unit vectors, a, b and c excluded, the
-    first row where several are equal. A question is skipped if one of its four words has no vector, as written
-    or lower-cased.
+    The answer to (a, b, c) is the word w of highest cos(b, w) - cos(a, w) + cos(c, w), a, b and c excluded, the first
+    row where several are equal. A question is skipped if one of its four words has no vector, as written or
+    lower-cased.
     """
     known = [_known(vectors, section) for section in sections]
     asked = np.array([rows for found in known for rows in found.values()], dtype=np.int64).reshape(-1, 4)  # (Q, 4)
-    right = (find_answers(vectors, asked[:, :3], method) == asked[:, 3]).astype(np.float64)
+    right = (find_answers(vectors, asked[:, :3]) == asked[:, 3]).astype(np.float64)
     borders = np.cumsum([len(found) for found in known])[:-1]
     hits = np.split(right, borders) if known else []
     outcomes = [
@@ -119,12 +85,11 @@ def _together(name: str, parts: list[Outcome]) -> Outcome:
     return Outcome("analogy", name, "accuracy", tuple(keys), right, sum(part.n_total for part in parts))
 
 
-def find_answers(vectors: Vectors, asked: NDArray[np.int64], method: Method) -> NDArray[np.int64]:
+def find_answers(vectors: Vectors, asked: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the row of highest score for every question (a, b, c), (Q, 3) -> (Q,).
 
-    Every method needs nothing but cosines of question words: <b - a + c, w> = <b, w> - <a, w> + <c, w>, and the
-    length of b - a + c does not change which w is nearest. So the few distinct question words, not the many
-    questions, are multiplied with the vocabulary, a block of it at a time.
+    <b - a + c, w> = <b, w> - <a, w> + <c, w>, and the length of b - a + c does not change which w is nearest. So the
+    few distinct question words, not the many questions, are multiplied with the vocabulary, a block of it at a time.
     """
     words, places = np.unique(asked, return_inverse=True)
     places = places.reshape(asked.shape)  # (Q, 3) into words
@@ -136,27 +101,23 @@ def find_answers(vectors: Vectors, asked: NDArray[np.int64], method: Method) -> 
     width = max(1, _PRODUCT_CELLS // len(words))
     height = max(1, _SCORE_CELLS // width)
     for start in range(0, len(vectors), width):
-        unit = np.asarray(vectors.unit[start : start + width], dtype=np.float32)
-        near, far = method.tables(asked_unit @ unit.T)  # (W, width) each
+        cosines = asked_unit @ np.asarray(vectors.unit[start : start + width], dtype=np.float32).T  # (W, width)
         for first in range(0, len(asked), height):
             block = slice(first, first + height)
-            row, score = _best_of_block(_joined(near, far, places[block], method.join), asked[block] - start)
+            a, b, c = places[block].T
+            scores = cosines[b]
+            scores -= cosines[a]
+            scores += cosines[c]
+            row, score = _best_of_block(scores, asked[block] - start)
             better = score > highest[block]
             best[block][better] = row[better] + start
             highest[block][better] = score[better]
     return best
 
 
-def _joined(near: Block, far: Block, places: NDArray[np.int64], join: np.ufunc) -> Block:
-    """Return the scores of a block of questions, (q, 3) into the rows of the tables -> (q, width)."""
-    a, b, c = places.T
-    scores: Block = near[b]
-    join(scores, far[a], out=scores)
-    join(scores, near[c], out=scores)
-    return scores
-
-
-def _best_of_block(scores: Block, excluded: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _best_of_block(
+    scores: NDArray[np.float32], excluded: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the best column and its score for every question of a block, (q, width) -> (q,) each.
 
     ``excluded`` (q, 3) are columns, those outside of the block included.

@@ -112,14 +112,10 @@ def as_latex(grid: Grid) -> str:
     return "\n".join([*lines, *_escaped(grid.notes, _LATEX), ""])
 
 
-def as_objects(models: Models) -> list[dict[str, Any]]:
-    """Return one object for JSON for every score of every model; nan becomes None, as JSON has no nan."""
-    return [{"vectors": name, **_object(score)} for name, scores in models for score in scores]
-
-
-def comparison_as_objects(comparisons: Iterable[Comparison], first: str, second: str) -> list[dict[str, Any]]:
-    """Return one object for JSON for every comparison; nan becomes None, as JSON has no nan."""
-    return [{"vectors": [first, second], **_object(comparison)} for comparison in comparisons]
+def as_objects(vectors: str | list[str], items: Iterable[Score | Comparison]) -> list[dict[str, Any]]:
+    """Return one object for JSON for every score or comparison of some vectors; nan becomes None."""
+    objects = ({"vectors": vectors, **asdict(item)} for item in items)
+    return [{name: None if value != value else value for name, value in one.items()} for one in objects]
 
 
 def _rules(tasks: Iterable[str]) -> list[str]:
@@ -182,7 +178,3 @@ def _escaped(cells: Cells, table: dict[int, str]) -> Cells:
 def _latex_row(row: Cells) -> str:
     # braces: a cell that starts with [ would be taken for an argument of the row's end before it
     return " & ".join(f"{{{cell}}}" if cell.startswith("[") else cell for cell in _escaped(row, _LATEX)) + r" \\"
-
-
-def _object(item: Score | Comparison) -> dict[str, Any]:
-    return {name: None if value != value else value for name, value in asdict(item).items()}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
 from wordforest.errors import InputError
-from wordforest.evaluation.analogy import OFFSET, Method, judge_analogies, read_questions
+from wordforest.evaluation.analogy import judge_analogies, read_questions
 from wordforest.evaluation.completion import judge_completion, read_gaps
 from wordforest.evaluation.datasets import TASKS, Data, find_data
 from wordforest.evaluation.scores import Outcome, Score, scores_of
@@ -29,7 +28,6 @@ def evaluate(
     tasks: Sequence[str] | None = None,
     half: Half | None = None,
     restrict: int | None = None,
-    method: Method = OFFSET,
     seed: int = 0,
 ) -> list[Score]:
     """Return the scores of every set of every task found, with their summaries and 95 % intervals.
@@ -37,10 +35,9 @@ def evaluate(
     ``data`` is a folder, or what ``find_data`` returns; without it the folder named by WORDFOREST_DATA; without
     that the files that come with gensim, where it is installed. ``tasks`` names some of TASKS; without it all that
     have data are run. ``half`` keeps the items of one of two fixed halves. With ``restrict`` only the first so
-    many words exist. ``method`` answers analogies. ``seed`` is
-    that of the intervals.
+    many words exist. ``seed`` is that of the intervals.
     """
-    judged = judge(vectors, data, tasks=tasks, half=half, restrict=restrict, method=method)
+    judged = judge(vectors, data, tasks=tasks, half=half, restrict=restrict)
     return scores_of(judged, seed=seed)
 
 
@@ -51,7 +48,6 @@ def judge(
     tasks: Sequence[str] | None = None,
     half: Half | None = None,
     restrict: int | None = None,
-    method: Method = OFFSET,
 ) -> list[Outcome]:
     """Return what ``evaluate`` scores, item by item, so that two models can be compared; arguments as there."""
     if half is not None and half not in get_args(Half):
@@ -62,7 +58,7 @@ def judge(
     outcomes: list[Outcome] = []
     for task in TASKS:
         if task in asked or (not asked and task in found.files):
-            outcomes += _judged(task, known, found.of(task), half, partial(judge_analogies, method=method))
+            outcomes += _judged(task, known, found.of(task), half)
     return outcomes
 
 
@@ -97,9 +93,7 @@ def _first_words(vectors: Vectors, restrict: int | None) -> Vectors:
     return Vectors(vectors.words[:restrict], vectors.matrix[:restrict])
 
 
-def _judged(
-    task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | None, analogies: Callable[..., list[Outcome]]
-) -> Iterable[Outcome]:
+def _judged(task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | None) -> list[Outcome]:
     def kept(items: Sequence[Item], text: Callable[[Item], str]) -> tuple[Item, ...]:
         return tuple(item for item in items if half is None or half_of(task, text(item)) == half)
 
@@ -109,7 +103,7 @@ def _judged(
     if task == "analogy":
         sections = read_questions(files[0])
         halves = [replace(s, questions=kept(s.questions, lambda q: " ".join(q).lower())) for s in sections]
-        return analogies(vectors, halves)
+        return judge_analogies(vectors, halves)
     if task == "completion":
         return [judge_completion(vectors, kept(read_gaps(*files), lambda gap: gap.sentence))]
     train, dev, test = (read_reviews(path) for path in files)

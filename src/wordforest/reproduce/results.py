@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from wordforest.evaluation import Comparison, Outcome, Score, compare, scores_of
-from wordforest.evaluation.report import as_objects, comparison_as_objects
+from wordforest.evaluation.report import as_objects
 from wordforest.reproduce.commands import JobResult
 from wordforest.reproduce.plan import Trial
 from wordforest.reproduce.scoring import Scored
@@ -93,7 +93,7 @@ class Against:
     def as_objects(self) -> list[dict[str, Any]]:
         """Return the comparisons for results.json; NaN becomes null."""
         compared = [comparison for _, comparison in self.comparisons]
-        return [{"size": self.size, **item} for item in comparison_as_objects(compared, self.first, self.second)]
+        return [{"size": self.size, **item} for item in as_objects([self.first, self.second], compared)]
 
 
 def against_reference(rows: Sequence[Row], reference: str) -> list[Against]:
@@ -131,7 +131,7 @@ def as_object(row: Row) -> dict[str, Any]:
         "commands": [job.command for job in row.jobs],
         "folders": [str(job.folder) for job in row.jobs],
         "scores": {
-            part: [as_objects([(facts["model"], scores)]) for scores in by_seed] for part, by_seed in row.scores.items()
+            part: [as_objects(facts["model"], scores) for scores in by_seed] for part, by_seed in row.scores.items()
         },
     }
 
