@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordforest.baselines.language_model import LearnedVectors, LearningProgress, held_out_start
-from wordforest.baselines.rnn import RnnSettings, _Text, learn_rnn
+from wordforest.baselines.rnn import RnnSettings, learn_rnn
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.text import WordRules, choose_words, read_tokens
 from wordforest.vectors import Vectors
@@ -182,7 +182,7 @@ def test_states_are_carried_from_chunk_to_chunk_and_begin_anew_with_the_text(mon
         return found
 
     monkeypatch.setattr(network, "hidden_states", watched)
-    learn_rnn(*text(), SMALL, threads=1)
+    learn_rnn(*text(), SMALL)
     per_epoch = len(states) // SMALL.epochs
     assert per_epoch > 10
     for number, (before, _) in enumerate(states):
@@ -194,7 +194,7 @@ def test_states_are_carried_from_chunk_to_chunk_and_begin_anew_with_the_text(mon
 def test_streams_hold_neighbours_of_the_text_in_order(n: int, streams: int, steps: int, seed: int) -> None:
     ids = np.arange(n, dtype=np.int32)
     ids[np.random.default_rng(seed).random(n) < 0.2] = -1
-    made = _Text(ids, n, RnnSettings(streams=streams, steps=steps), "cpu")
+    made = network.Text(ids, n, streams, steps, "cpu")
     chunks = list(made.chunks())
     x, y = (torch.cat(part).T.reshape(-1).numpy() for part in zip(*chunks, strict=True))  # a stream after another
     rows = np.where(ids < 0, n, ids)
@@ -216,9 +216,9 @@ def test_held_out_text_begins_after_a_border() -> None:
 
 
 def test_pieces_do_not_change_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = _Text(text(5000)[0], 10, SMALL, "cpu")
+    made = network.Text(text(5000)[0], 10, SMALL.streams, SMALL.steps, "cpu")
     whole = list(made.chunks())
-    monkeypatch.setattr("wordforest.baselines.rnn._PIECE", 100)
+    monkeypatch.setattr("wordforest.baselines.rnn_network._PIECE", 100)
     for (x, y), (x_, y_) in zip(made.chunks(), whole, strict=True):
         assert torch.equal(x, x_)
         assert torch.equal(y, y_)
@@ -231,7 +231,7 @@ def learned(corpus: Path) -> tuple[Vectors, LearnedVectors, list[LearningProgres
     ids = np.append(rows, np.int32(-1))[tokens.ids]
     steps: list[LearningProgress] = []
     settings = RnnSettings(dimensions=13, epochs=6, streams=16, steps=10)
-    found = learn_rnn(ids, vocabulary.counts, settings, threads=1, on_step=steps.append)
+    found = learn_rnn(ids, vocabulary.counts, settings, on_step=steps.append)
     return Vectors(vocabulary.words, found.vectors), found, steps, ids, vocabulary.counts
 
 
@@ -269,9 +269,7 @@ def test_vectors_are_those_of_the_words_alone(learned: Any) -> None:
 
 def test_the_seed_decides_every_bit() -> None:
     ids, counts = text()
-    one, same, other = (
-        learn_rnn(ids, counts, RnnSettings(dimensions=8, samples=5, seed=s), threads=2) for s in (1, 1, 2)
-    )
+    one, same, other = (learn_rnn(ids, counts, RnnSettings(dimensions=8, samples=5, seed=s)) for s in (1, 1, 2))
     np.testing.assert_array_equal(same.vectors, one.vectors)
     assert same.history == one.history
     assert not np.array_equal(other.vectors, one.vectors)
@@ -281,7 +279,7 @@ def test_a_memory_map_learns_the_same_and_stays_as_it_was(tmp_path: Path) -> Non
     ids, counts = text()
     np.save(tmp_path / "ids.npy", ids)
     mapped = np.load(tmp_path / "ids.npy", mmap_mode="r")
-    np.testing.assert_array_equal(*(learn_rnn(given, counts, SMALL, threads=1).vectors for given in (mapped, ids)))
+    np.testing.assert_array_equal(*(learn_rnn(given, counts, SMALL).vectors for given in (mapped, ids)))
     np.testing.assert_array_equal(mapped, text()[0])
 
 
@@ -291,16 +289,15 @@ def test_a_memory_map_learns_the_same_and_stays_as_it_was(tmp_path: Path) -> Non
     ids=["five", "words alone", "one word", "the rarer", "more"],
 )
 def test_tiny_texts_and_two_words_work(ids: list[int]) -> None:
-    found = learn_rnn(np.array(ids, np.int32), np.array([5, 3]), RnnSettings(dimensions=3), threads=1)
+    found = learn_rnn(np.array(ids, np.int32), np.array([5, 3]), RnnSettings(dimensions=3))
     assert found.vectors.shape == (2, 3)
     assert np.isfinite(found.vectors).all()
     assert 1 <= found.history[-1]["perplexity"] < 100
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_pytorch_is_left_as_it_was(threads: int) -> None:
+def test_pytorch_is_left_as_it_was() -> None:
     before, state = torch.get_num_threads(), torch.get_rng_state()
-    learn_rnn(*text(), SMALL, threads=threads)
+    learn_rnn(*text(), SMALL)
     assert torch.get_num_threads() == before
     assert torch.is_grad_enabled()
     assert torch.equal(torch.get_rng_state(), state)
@@ -326,10 +323,9 @@ def test_a_text_that_cannot_be_learned_is_refused(ids: Any, counts: Any, message
         learn_rnn(ids, counts)
 
 
-@pytest.mark.parametrize("options", [{"device": "tpu"}, {"threads": 0}])
-def test_options_that_cannot_be_are_refused(options: Any) -> None:
-    with pytest.raises(InputError, match=next(iter(options))):
-        learn_rnn(*text(), SMALL, **options)
+def test_a_device_that_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError, match="device"):
+        learn_rnn(*text(), SMALL, device="tpu")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
@@ -350,7 +346,7 @@ def test_a_gpu_learns_like_the_cores_and_repeats_its_bits() -> None:
 
 def test_a_step_that_is_too_large_is_said() -> None:
     with pytest.raises(InputError, match="eta = 1e\\+30 is too large"):
-        learn_rnn(*text(), RnnSettings(dimensions=4, samples=4, eta=1e30), threads=1)
+        learn_rnn(*text(), RnnSettings(dimensions=4, samples=4, eta=1e30))
 
 
 def test_a_missing_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

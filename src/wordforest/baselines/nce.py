@@ -20,14 +20,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wordforest.baselines import nce_kernels as kernels
-from wordforest.baselines.checks import check_settings, count_words
 from wordforest.baselines.language_model import (
+    Array,
     LearnedVectors,
     LearningProgress,
+    LearningSettings,
     OnProgress,
+    count_words,
     diverged,
     held_out_start,
 )
@@ -35,8 +36,6 @@ from wordforest.baselines.nce_kernels import Model, Slots
 from wordforest.errors import InputError
 from wordforest.options import default
 from wordforest.runtime.machine import Executor, Threads
-
-Array = NDArray[Any]
 
 _SLOTS = 16  # segments of a batch, from all over the text: neighbouring sentences repeat each other
 _PARTS = 16  # of the rows of a table; workers beyond these have nothing to do
@@ -48,7 +47,7 @@ _DIVERGED = 3.0  # times the loss at the start
 
 
 @dataclass(frozen=True)
-class NceSettings:
+class NceSettings(LearningSettings):
     """How to learn. ``share`` neighbouring examples are compared with the same noise words; 1 is the paper's way."""
 
     dimensions: int = default("dimensions")
@@ -62,7 +61,7 @@ class NceSettings:
     seed: int = default("seed")
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         if self.power < 0:
             raise InputError(f"power = {self.power}, but it must be at least 0: 1 is the text's own frequencies.")
 

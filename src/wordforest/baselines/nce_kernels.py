@@ -54,28 +54,22 @@ def contrast(tokens: Index, noise: Index, share: int, model: Model, slot: Slots)
     H, spans = np.ones((n_most, M + 1), dtype=real), np.empty((n_most, 3), dtype=np.int64)
     n = _predict(tokens, model, H, spans)
     slopes = np.empty((n, M + 1), dtype=real)  # d loss / d h
-    Q = np.empty((k, M + 1), dtype=real)
     loss = 0.0
     for start in range(0, n, share):
         end, group = min(start + share, n), start // share
-        for x in range(k):
-            Q[x] = model.outputs[noise[group, x]]
+        Q = model.outputs[noise[group]]  # (k, M + 1)
         errors = np.dot(H[start:end], Q.T)  # (examples, k)
         loss += _sigmoids(errors.reshape(-1))
         slopes[start:end] = np.dot(errors, Q)
         first = n_most + group * k
         slot.words[first : first + k] = noise[group]
         slot.outputs[first : first + k] = np.dot(errors.T, H[start:end])
-    missing = np.empty(n, dtype=real)  # sigma(-delta(w))
-    for i in range(n):
-        slot.words[i] = tokens[spans[i, 0]]
-        missing[i] = -_dot(model.outputs[slot.words[i]], H[i])
-    loss += _sigmoids(missing)
-    for i in range(n):
-        h, q, slope, pull = H[i], model.outputs[slot.words[i]], slopes[i], slot.outputs[i]
-        for m in range(M + 1):
-            pull[m] = -missing[i] * h[m]
-            slope[m] -= missing[i] * q[m]
+    slot.words[:n] = tokens[spans[:n, 0]]
+    Q = model.outputs[slot.words[:n]]  # (n, M + 1), of the words themselves
+    missing = -np.sum(Q * H[:n], axis=1)
+    loss += _sigmoids(missing)  # which makes them sigma(-delta(w))
+    slot.outputs[:n] = -missing.reshape(-1, 1) * H[:n]
+    slopes -= missing.reshape(-1, 1) * Q
     _spread(tokens, spans[:n], slopes, model, slot)
     return loss, n
 
@@ -131,14 +125,6 @@ def _sigmoids(delta: Array) -> float:
         e = np.exp(-abs(d))  # at most 1: nothing overflows
         delta[x] = (one if d >= 0 else e) / (one + e)
         total += max(d, 0) + np.log1p(e)
-    return total
-
-
-@kernel
-def _dot(a: Array, b: Array) -> float:
-    total: float = a.dtype.type(0)
-    for m in range(len(a)):
-        total += a[m] * b[m]
     return total
 
 

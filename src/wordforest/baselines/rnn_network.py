@@ -1,4 +1,4 @@
-"""The recurrent network of the baseline rnn: its formulas; PyTorch derives the gradients, back through time.
+"""The recurrent network of the baseline rnn, and how it reads; PyTorch derives the gradients, back through time.
 
 With the rows u_w (M,) of U for the input words, W (M, M), and the rows o_w (M + 1,) of O for the words to come::
 
@@ -15,21 +15,30 @@ Gradients of U and O are sparse: a step costs nothing for words that a chunk doe
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.nn import functional
 
-Array = NDArray[Any]
+from wordforest.baselines.language_model import Array, LearningProgress, OnProgress, diverged, held_out_start
+from wordforest.baselines.rnn import RnnSettings
+
 Tensor = Any  # torch.Tensor; torch is an optional extra
 
 _CLIP = 15.0  # the bound on every component of an error on its way back, as in Mikolov's toolkit
 _U_STEP, _W_STEP = 10.0, 0.2  # times eta: errors reach U through a sigmoid, and W acts in every position at once
 _FEW = 52  # units up to which steps are not cut
 _CELLS = 1 << 24  # scores held at a time by the exact loss
+_PIECE = 1 << 22  # tokens that are on the device at a time
+_LAST_ETA = 0.05  # the step at the end, as a share of that at the start
+_REPORT_EVERY = 1.0  # seconds
+_DIVERGED = 100.0  # nats a token; a vocabulary that could start there does not exist
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,3 +139,97 @@ def inclusion(frequencies: Array, size: int, power: float = 0.75) -> Array:
     c = (size - np.arange(size)) / rest[:size]  # if the first k have probability 1
     k = int(np.argmax(c * falling[:size] <= 1))
     return np.asarray(np.minimum(1.0, c[k] * weights))
+
+
+class Text:
+    """The text as inputs and outputs of streams, read in pieces, and its held-out end."""
+
+    def __init__(self, ids: Array, border: int, streams: int, steps: int, device: str) -> None:
+        self.border, self.device, self.steps = border, device, steps
+        start = held_out_start(ids)
+        self.held_out = self._rows(ids[start:])  # (n_held_out,)
+        n = start - 1  # pairs of neighbours
+        self.streams = max(1, min(streams, n // steps))
+        self.length = n // self.streams
+        self.inputs = ids[: self.streams * self.length].reshape(self.streams, self.length)
+        self.outputs = ids[1 : self.streams * self.length + 1].reshape(self.streams, self.length)
+
+    def __len__(self) -> int:
+        return self.streams * self.length
+
+    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield inputs and outputs (steps, streams), in order; the last chunk may be shorter."""
+        width = max(1, _PIECE // (self.streams * self.steps)) * self.steps
+        for first in range(0, self.length, width):
+            piece = slice(first, first + width)
+            x, y = self._rows(self.inputs[:, piece].T), self._rows(self.outputs[:, piece].T)
+            yield from zip(x.split(self.steps), y.split(self.steps), strict=True)
+
+    def _rows(self, ids: Array) -> Tensor:
+        """Return ids as a tensor on the device, a border as the row after the last word."""
+        rows = np.where(ids < 0, self.border, ids).astype(np.int64, order="C")
+        return torch.from_numpy(rows).to(self.device)
+
+
+class Learner:
+    """Reads the text; ``net`` is what it has learned so far."""
+
+    def __init__(self, text: Text, frequencies: Array, settings: RnnSettings, device: str) -> None:
+        self.text, self.settings, self.device = text, settings, device
+        self.generator = torch.Generator().manual_seed(settings.seed)  # on the CPU, so that devices start alike
+        self.net = Network.start(frequencies, settings.dimensions, self.generator, device)
+        self.optimizer = self.net.optimizer(settings.eta)
+        self.steps = [group["lr"] for group in self.optimizer.param_groups]
+        pi = inclusion(frequencies, settings.samples)
+        self.sampler = Sampler.start(pi, self.net.U.dtype, device)
+        self.tokens, self.total = 0, settings.epochs * len(text)
+
+    def learn(self, epoch: int, on_step: OnProgress | None) -> dict[str, float]:
+        """Read the text once and measure; return an entry of the history."""
+        reported = time.monotonic()
+        whole, recent, n_recent = 0.0, torch.zeros((), device=self.device), 0
+        h = torch.zeros(self.text.streams, self.settings.dimensions, device=self.device)
+        for x, y in self.text.chunks():
+            h, loss = self._step(x, y, h)
+            recent += loss
+            n_recent += y.numel()
+            if time.monotonic() - reported > _REPORT_EVERY or self.tokens == epoch * len(self.text):
+                whole += float(recent)
+                mean = self._checked(float(recent) / n_recent)
+                if on_step:
+                    on_step(LearningProgress(self.tokens, self.total, mean))
+                reported, n_recent = time.monotonic(), 0
+                recent.zero_()
+        perplexity = math.exp(self._checked(exact_loss(self.net, self.text.held_out)))
+        return {"epoch": epoch, "tokens": self.tokens, "loss": whole / len(self.text), "perplexity": perplexity}
+
+    def _step(self, x: Tensor, y: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        """Learn from a chunk; return the last states and the sum of its losses."""
+        start = torch.rand(1, generator=self.generator, dtype=torch.float64).to(self.device)
+        H = hidden_states(self.net, x, h)
+        loss = sampled_loss(self.net, H, y, self.sampler.draw(start), self.sampler.log_pi)
+        self.optimizer.zero_grad()
+        loss.backward()
+        left = 1 - (1 - _LAST_ETA) * self.tokens / self.total
+        for group, step in zip(self.optimizer.param_groups, self.steps, strict=True):
+            group["lr"] = step * left
+        self.optimizer.step()
+        self.tokens += y.numel()
+        return H[-1].detach(), loss.detach()
+
+    def _checked(self, loss: float) -> float:
+        if not loss < _DIVERGED:
+            raise diverged(loss, self.tokens, self.settings.eta)
+        return loss
+
+
+@contextmanager
+def one_thread_of_torch() -> Iterator[None]:
+    """Set PyTorch to one thread and to trust its own sparse gradients, and back at the end."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):
+            yield
+    finally:
+        torch.set_num_threads(before)

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.baselines.checks import check_settings
 from wordforest.errors import InputError
-from wordforest.options import default
+from wordforest.options import Checked, default
 from wordforest.runtime.machine import one_blas_thread
 
 Array = NDArray[Any]
@@ -24,15 +23,12 @@ _NARROW = 100  # rows or columns up to which a matrix is decomposed as a dense o
 
 
 @dataclass(frozen=True)
-class SvdSettings:
+class SvdSettings(Checked):
     """``power`` p gives words ``U S^p``."""
 
     dimensions: int = default("dimensions")
     power: float = default("power")
     seed: int = default("seed")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,16 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.baselines.checks import check_settings
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.options import default
+from wordforest.options import Checked, default
 
 _CHUNK = 1 << 20  # ids written at a time
 _SEEDS = 2**32  # gensim hands its seed to NumPy's old generator
 
 
 @dataclass(frozen=True)
-class Word2VecSettings:
+class Word2VecSettings(Checked):
     """gensim's own defaults, but for the window of the paper, which is the same five."""
 
     dimensions: int = default("dimensions")
@@ -40,7 +39,7 @@ class Word2VecSettings:
     seed: int = default("seed")
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         if self.seed >= _SEEDS:
             raise InputError(f"seed = {self.seed}, but gensim takes seeds below {_SEEDS}.")
 
