@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from wordforest.errors import InputError
+from wordforest.evaluation import TASKS
 
 FOREST = "forest"
 FILE = "file"
 FROM_COUNTS = (FOREST, "pca", "sc", "nnse", "hpca")
 METHODS = (*FROM_COUNTS, "cbow", "sg", "cbow-hs", "sg-hs", "nce", "rnn", FILE)
-TASKS = ("similarity", "analogy", "completion", "sentiment")
 BRANCHING = "3,3"  # a tree of the paper: root, 3, 9
 
 Options = dict[str, str | int | float | bool]
