@@ -58,11 +58,12 @@ class TestVectors:
         assert back.words == there.words
         assert np.array_equal(back.dense, there.dense)
 
-    def test_convert_to_a_run_keeps_labels(self, run, tmp_path):
+    @pytest.mark.parametrize("name", ["copy", "v.npz", "v.safetensors", "v.parquet"])
+    def test_convert_keeps_labels_where_it_keeps_the_forest(self, run, tmp_path, name):
         own = shutil.copytree(run, tmp_path / "own")
-        (own / "labels.tsv").write_text("1\tmine\n")
-        done("convert", own, tmp_path / "copy")
-        assert wf.load_run(tmp_path / "copy").labels == {1: "mine"}
+        (own / "labels.tsv").write_text("1\tmine, größer\n", encoding="utf-8")
+        done("convert", own, tmp_path / name)
+        assert wf.read_vectors(tmp_path / name).given_labels == {1: "mine, größer"}
 
     def test_convert_overwrites_only_with_force(self, run, tmp_path):
         target = tmp_path / "v.txt"

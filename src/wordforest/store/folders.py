@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -104,8 +104,7 @@ def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
         write_json(staging / "forest.json", {"parent": run.forest.parent.tolist()})
         write_history(staging / "history.jsonl", run.history)
         if run.labels:
-            lines = (f"{node}\t{' '.join(label.split())}\n" for node, label in sorted(run.labels.items()))
-            write_text(staging / "labels.tsv", "".join(lines))
+            write_text(staging / "labels.tsv", labels_as_text(run.labels))
         if run.dictionary is not None:
             write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
         if codes is None:
@@ -124,13 +123,14 @@ def load_run(folder: Path) -> Run:
         )
     words, counts = read_vocab(folder / "vocab.tsv")
     forest = parse_forest(folder / "forest.json", read_json(folder / "forest.json").get("parent"))
+    labels = folder / "labels.tsv"
     parts: dict[str, Any] = {
         "codes": read_csr(folder / CODES, ("float32",)),
         "dictionary": _read_dictionary(folder / "dictionary.safetensors"),
         "forest": forest,
         "config": read_json(folder / "config.json"),
         "history": read_history(folder / "history.jsonl"),
-        "labels": read_labels(folder / "labels.tsv", len(forest)),
+        "labels": parse_labels(labels, read_text(labels), len(forest)) if labels.exists() else {},
     }
     try:
         return Run(words, counts, **parts)
@@ -159,21 +159,25 @@ def read_history(path: Path) -> list[dict[str, Any]]:
     return [parse_object(text, path, line) for line, text in enumerate(lines, start=1) if text or len(lines) > 1]
 
 
-def read_labels(path: Path, n_nodes: int) -> dict[int, str]:
-    """Return the names that somebody gave to nodes, one a line behind its number and a tab; none without a file."""
+def labels_as_text(labels: Mapping[int, str]) -> str:
+    """Return names of nodes as lines: the number of a node, a tab, its name."""
+    return "".join(f"{node}\t{' '.join(label.split())}\n" for node, label in sorted(labels.items()))
+
+
+def parse_labels(where: Path | str, text: str, n_nodes: int) -> dict[int, str]:
+    """Return the names in lines of a node's number, a tab and its name; an error says ``where`` they come from."""
     labels: dict[int, str] = {}
-    lines = read_text(path).removeprefix("\ufeff").splitlines() if path.exists() else []
-    for line, text in enumerate(lines, start=1):
-        number, _, label = (part.strip() for part in text.partition("\t"))
-        if not text.strip() or (line == 1 and number == "node"):  # a header, as tables have it
+    for line, row in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+        number, _, label = (part.strip() for part in row.partition("\t"))
+        if not row.strip() or (line == 1 and number == "node"):  # a header, as tables have it
             continue
         if not (number.isascii() and number.isdigit() and int(number) < n_nodes and label):
             raise InputError(
-                f"{path}, line {line}: expected the number of a node from 0 to {n_nodes - 1}, a tab and a label, but "
-                f"{text[:80]!r} came. Mend or remove the line."
+                f"{where}, line {line}: expected the number of a node from 0 to {n_nodes - 1}, a tab and a label, but "
+                f"{row[:80]!r} came. Mend or remove the line."
             )
         if int(number) in labels:
-            raise InputError(f"{path}, line {line}: node {int(number)} has a label already. Keep one of them.")
+            raise InputError(f"{where}, line {line}: node {int(number)} has a label already. Keep one of them.")
         labels[int(number)] = label
     return labels
 

@@ -1,8 +1,9 @@
 """Vectors as named arrays, in .npz or .safetensors, or as a Parquet table.
 
 ``matrix`` (V, M), or ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR matrix; ``parent`` (M,) where there is a
-forest; ``words`` (V,) as Unicode strings in .npz, as the bytes of a JSON list in .safetensors, which knows no strings.
-A table has columns ``word`` (string) and ``vector`` (M float32 values), and the forest in its metadata.
+forest; ``labels``, the bytes of a labels.tsv, where nodes have names; ``words`` (V,) as Unicode strings in .npz, as the
+bytes of a JSON list in .safetensors, which knows no strings. A table has columns ``word`` (string) and ``vector`` (M
+float32 values), and forest and names in its metadata.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from numpy.typing import NDArray
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.runtime.machine import check_room
 from wordforest.store.files import replace_file
-from wordforest.store.folders import parse_forest
+from wordforest.store.folders import labels_as_text, parse_forest, parse_labels
 from wordforest.store.formats.common import AGAIN, Place, VectorFile, assembled, check_words
 from wordforest.store.tensors import CSR_NAMES, Tensors, checked_csr, csr_tensors, read_tensors, write_tensors
 from wordforest.vectors import Vectors
 
 _FLOATS = ("float16", "float32", "float64")
-_PARENT = b"wordforest.parent"
+_PARENT, _LABELS = b"wordforest.parent", b"wordforest.labels"
 
 
 def write_npz(target: Path, vectors: Vectors) -> None:
@@ -89,8 +90,12 @@ def write_parquet(target: Path, vectors: Vectors) -> None:
     check_words(target, vectors, None)
     values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.dense.ravel()), vectors.n_dimensions)
     table = pa.table({"word": pa.array(vectors.words, pa.string()), "vector": values})
+    facts: dict[bytes, str] = {}
     if vectors.forest is not None:
-        table = table.replace_schema_metadata({_PARENT: json.dumps(vectors.forest.parent.tolist())})
+        facts[_PARENT] = json.dumps(vectors.forest.parent.tolist())
+    if vectors.given_labels:
+        facts[_LABELS] = labels_as_text(vectors.given_labels)
+    table = table.replace_schema_metadata(facts)
     with replace_file(target) as temporary:
         pq.write_table(table, str(temporary))
 
@@ -101,14 +106,16 @@ def read_parquet(source: VectorFile) -> Vectors:
     try:
         table = pq.ParquetFile(source.name).read().combine_chunks()
         table.validate(full=True)
-        text = (table.schema.metadata or {}).get(_PARENT)
-        parent = None if text is None else np.array(json.loads(text))
+        facts = table.schema.metadata or {}
+        parent = np.array(json.loads(facts[_PARENT])) if _PARENT in facts else None
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise InputError(f"{source.name}: not a usable Parquet file ({error}). {AGAIN}") from error
     _check_columns(source.name, pa, table)
     arrays = {"matrix": _matrix(source.name, table.column("vector"))}
     if parent is not None:
         arrays["parent"] = parent
+    if _LABELS in facts:
+        arrays["labels"] = np.frombuffer(facts[_LABELS], np.uint8)
     return _vectors(source, arrays, table.column("word").to_pylist())
 
 
@@ -150,8 +157,12 @@ def _matrix(name: str, column: Any) -> NDArray[Any]:
 
 def _arrays(vectors: Vectors) -> Tensors:
     matrix = vectors.matrix
-    arrays = {"matrix": matrix} if isinstance(matrix, np.ndarray) else csr_tensors(matrix)
-    return arrays if vectors.forest is None else {**arrays, "parent": vectors.forest.parent}
+    arrays: Tensors = {"matrix": matrix} if isinstance(matrix, np.ndarray) else csr_tensors(matrix)
+    if vectors.forest is not None:
+        arrays["parent"] = vectors.forest.parent
+    if vectors.given_labels:
+        arrays["labels"] = np.frombuffer(labels_as_text(vectors.given_labels).encode("utf-8"), np.uint8)
+    return arrays
 
 
 def _vectors(source: VectorFile, arrays: Tensors, words: list[str]) -> Vectors:
@@ -171,7 +182,9 @@ def _vectors(source: VectorFile, arrays: Tensors, words: list[str]) -> Vectors:
     with np.errstate(over="ignore"):  # too large for float32: reported with its word
         matrix = matrix.astype(np.float32, copy=False)
     forest = parse_forest(source.name, arrays["parent"].tolist()) if "parent" in arrays else None
-    return assembled(source, words[: source.limit], matrix[: source.limit], Place("row", 0), forest)
+    labels = arrays["labels"].tobytes().decode("utf-8", "replace") if "labels" in arrays else ""
+    named = parse_labels(f"{source.name}: labels", labels, matrix.shape[1])
+    return assembled(source, words[: source.limit], matrix[: source.limit], Place("row", 0), forest, named)
 
 
 def _listed(arrays: Tensors) -> str:

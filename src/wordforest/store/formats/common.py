@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,12 @@ def decoded(source: VectorFile, raw: Sequence[bytes], place: Place) -> list[str]
 
 
 def assembled(
-    source: VectorFile, words: Sequence[str], matrix: Any, place: Place, forest: Forest | None = None
+    source: VectorFile,
+    words: Sequence[str],
+    matrix: Any,
+    place: Place,
+    forest: Forest | None = None,
+    labels: Mapping[int, str] | None = None,
 ) -> Vectors:
     """Return words and matrix (V, M) as vectors, all values finite; of a repeated word the first row stays."""
     row = first_non_finite_row(matrix)
@@ -88,7 +93,7 @@ def assembled(
         )
         words, matrix = list(first), matrix[list(first.values())]
     try:
-        return Vectors(words, matrix, forest=forest)
+        return Vectors(words, matrix, forest=forest, labels=labels)
     except InputError as error:  # a forest of another size
         raise InputError(f"{source.name}: {error}") from error
 
