@@ -140,15 +140,3 @@ class Quadratic:
 
     linear: Array
     times: Callable[[Array], Array]
-
-    def plus_ridge(self, ridge: float) -> Quadratic:
-        """Return this with ``ridge |a|^2`` added."""
-        return Quadratic(self.linear, lambda A: self.times(A) + ridge * A) if ridge else self
-
-
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """The rows F (n, M) of the other side, and ``products = F'F`` (M, M)."""
-
-    F: Array
-    products: Array

@@ -17,6 +17,7 @@ from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import Penalty, with_lam
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
+from wordforest.coder.rows.weighted import Factor
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
 from wordforest.errors import InputError
 from wordforest.runtime.machine import one_blas_thread
@@ -112,7 +113,7 @@ def lam_for_training(
                 found = lam_for_density(XD, Gram(D.T @ D), penalty, density)
         else:
             D = learn_weighted(sample, sample_loss, own, n_components, weighted).D
-            linear = judges.weighted(judge_loss, n_components)[0].form(D).linear
+            linear = judges.weighted(judge_loss, n_components)[0].form(Factor.of(D, judges.executor)).linear
             density_at = partial(_weighted_density, judges, judge_loss, D, penalty)
             found = search_lam(density_at, density, 2 * float(abs(linear).max()))
         if abs(np.log(found / lam)) < _NEAR_LAM:

@@ -251,7 +251,7 @@ class SpectralStart:
                 code_iter=self.steps,
                 dictionary_iter=self.steps,
                 exact_iter=1,
-                tau=0.0,
+                bounded=False,
                 revive=False,
             )
             A, D = with_spectrum(A, D, _BALANCED)

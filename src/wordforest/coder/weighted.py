@@ -1,7 +1,7 @@
 """Learner 1 under confidence weights: all words, then the dictionary, in turn.
 
     sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2  +  lam sum_v Omega(a_v)
-        with every column of D of length <= 1, or with tau |D|^2 in place of that bound
+        with every column of D of length <= 1, or with D free
 
 Under weights every word has a Gram matrix of its own, so no sums of fixed size tell all about the words seen; instead
 both halves of a pass go through the stored pairs, by rows and by columns. The objective never rises.
@@ -18,10 +18,10 @@ from wordforest.coder import kernels
 from wordforest.coder.descent import descend_together, in_unit_balls
 from wordforest.coder.dictionary import random_columns
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
-from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty
+from wordforest.coder.penalties import NoPenalty, Penalty
 from wordforest.coder.rows import Rows, as_rows
 from wordforest.coder.rows.base import Loss
-from wordforest.coder.rows.weighted import Descent, check_range
+from wordforest.coder.rows.weighted import Factor, check_range
 from wordforest.errors import InputError
 from wordforest.options import default
 from wordforest.runtime.machine import Executor, one_blas_thread
@@ -34,7 +34,7 @@ _CONTEXTS = 4096  # rows of the dictionary that a thread takes at a time
 
 @dataclass(frozen=True)
 class WeightedSettings:
-    """How to learn. ``tau`` is a ridge on the dictionary in place of the unit balls."""
+    """How to learn."""
 
     epochs: int = default("epochs", "weighted")
     tol: float = default("tol", "weighted")  # stop when a pass lowers the objective by less than this share
@@ -42,18 +42,18 @@ class WeightedSettings:
     dictionary_iter: int = 3  # steps on the dictionary in a pass
     exact_iter: int = 40  # steps at most on the words in the last pass
     exact_tol: float = 1e-3  # the last pass ends when no word of a block moves by more than this share of its length
-    tau: float | None = None
     seed: int = 0
     nonnegative: bool = False  # atoms without negative values
+    bounded: bool = True  # columns of D have length <= 1; else they are free, and may be negative
     revive: bool = True  # atoms that no word uses start anew
 
     def __post_init__(self) -> None:
         for name in ("epochs", "code_iter", "dictionary_iter", "exact_iter"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} = {getattr(self, name)}, but it must be a whole number >= 1.")
-        for name in ("tol", "exact_tol", "tau"):
+        for name in ("tol", "exact_tol"):
             value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value >= 0):
+            if not (np.isfinite(value) and value >= 0):
                 raise InputError(f"{name} = {value}, but it must be a finite number >= 0.")
 
 
@@ -160,13 +160,12 @@ class Weighted(Learner):
 
     def code(self, n_iter: int, tol: float = 0.0) -> None:
         """Take steps on the codes of all words."""
-        self.words.improve(self.A, self.word_curvatures, self.D, Descent(self.penalty, n_iter, tol))
+        self.words.improve(self.A, self.word_curvatures, self._factor(self.D), self.penalty, n_iter, tol)
 
     def objective(self) -> float:
         """Return the objective, in float64."""
         with np.errstate(over="ignore", invalid="ignore"):
             total = float(self.penalty.per_word(self.A).sum())
-            total += (self.settings.tau or 0) * kernels.inner(self.D, self.D)
             loss = sum(self.words.stored_losses(self.A, self.D))
             if self.loss.zeros > 0:  # over all pairs, of which the stored ones take their share back
                 products = (kernels.wide_gram(F, self.rows.executor) for F in (self.A, self.D))
@@ -178,26 +177,27 @@ class Weighted(Learner):
 
     def losses(self) -> Array:
         """Return the loss of every word, (V,)."""
-        return self.words.row_losses(self.A, self.D)
+        return self.words.row_losses(self.A, self._factor(self.D))
 
     def atoms_moved(self) -> None:
         """Forget the curvatures of the contexts: atoms were set from outside."""
         self.context_curvatures = self.context_curvatures * 0
 
+    def _factor(self, F: Array) -> Factor:
+        return Factor.of(F, self.rows.executor)
+
     def _move_dictionary(self) -> None:
-        """Take steps on the dictionary: row by row under a ridge, all rows together under the bound of its columns."""
-        n_iter, tau = self.settings.dictionary_iter, self.settings.tau
-        if tau is not None:
-            bound = NonNegativeL1(0.0) if self.nonnegative else NoPenalty()
-            self.contexts.improve(self.D, self.context_curvatures, self.A, Descent(bound, n_iter, ridge=tau))
+        """Take steps on the dictionary: all rows together under the bound of its columns, else row by row."""
+        n_iter, factor = self.settings.dictionary_iter, self._factor(self.A)
+        if not self.settings.bounded:
+            self.contexts.improve(self.D, self.context_curvatures, factor, NoPenalty(), n_iter, 0.0)
             return
 
         def bounded(U: Array, L: Array) -> Array:
             return in_unit_balls(U, L, self._column_sums, nonnegative=self.nonnegative)
 
-        form = self.contexts.form(self.A)
-        found = descend_together(form, bounded, self.D, self.context_curvatures * _EASE, n_iter)
-        self.D, self.context_curvatures = found
+        form, known = self.contexts.form(factor), self.context_curvatures * _EASE
+        self.D, self.context_curvatures = descend_together(form, bounded, self.D, known, n_iter)
 
     def _column_sums(self, U: Array, L: Array, multipliers: Array) -> tuple[Array, Array]:
         """Return sums over contexts of ``d^2`` and ``d^2 / (L + mu)``, ``d = L u / (L + mu)``, (M,) each, float64."""

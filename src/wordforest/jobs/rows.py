@@ -15,7 +15,7 @@ from scipy import sparse
 from wordforest.coder.losses import weighing
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import HELD, Loss, equal_ranges
-from wordforest.coder.rows.cluster import ClusterRows, Loaded
+from wordforest.coder.rows.cluster import ClusterRows, Part
 from wordforest.counts import Counts, harmonic_weights
 from wordforest.counts.association import Allocate, counts_at, log_margins, margins, pmi_rows
 from wordforest.counts.joining import move_columns
@@ -158,7 +158,7 @@ class CountedRows:
         """Return the counted pairs of every row, (V,); some may meet, or go, when columns are moved."""
         return np.diff(map_csr(self.path).indptr)
 
-    def load(self, first: int, last: int) -> partial[Loaded]:
+    def load(self, first: int, last: int) -> partial[Part]:
         """Return what makes a range of rows, and the weights of their pairs."""
         return partial(_load, self.part(first, last))
 
@@ -174,11 +174,11 @@ class CountedRows:
         return X, _seen(X, kept, self.matrix.weights, self.unit) if X.nnz else np.empty(0, X.dtype)
 
 
-def _load(rows: CountedRows) -> Loaded:
+def _load(rows: CountedRows) -> Part:
     X, seen = rows.associate()
     weights = weighing(rows.matrix.weights)(X.data, seen, rows.mean)
     X.data = X.data.astype(rows.dtype, copy=False)
-    return Loaded(X, weights)
+    return Part(X, weights)
 
 
 def _sum_of_counts(rows: CountedRows) -> tuple[float, int]:

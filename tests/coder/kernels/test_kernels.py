@@ -1,6 +1,5 @@
 """One contract for every kernel: all implementations return what the plain one returns."""
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from tests.coder.shared import ON_GPU
 from tests.strategies import forests_with_rows, weighted_forests_with_rows
 from wordforest.coder import kernels
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import arrays
 
 TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
 
@@ -33,15 +31,12 @@ def as_cuda(array: Any) -> Any:
 
 
 IMPLEMENTATIONS = [
-    pytest.param(kernels, as_numpy, id="compiled"),
-    pytest.param(arrays, as_numpy, id="arrays-numpy"),
-    pytest.param(arrays, as_torch, id="arrays-torch"),
-    pytest.param(kernels, as_torch, id="dispatched-torch"),
-    pytest.param(arrays, as_cuda, id="arrays-gpu", marks=ON_GPU),
-    pytest.param(kernels, as_cuda, id="dispatched-gpu", marks=ON_GPU),
+    pytest.param(as_numpy, id="compiled"),
+    pytest.param(as_torch, id="torch"),
+    pytest.param(as_cuda, id="gpu", marks=ON_GPU),
 ]
 DTYPES = [np.float64, np.float32]
-every_implementation = pytest.mark.parametrize(("implementation", "to"), IMPLEMENTATIONS)
+every_implementation = pytest.mark.parametrize("to", IMPLEMENTATIONS)
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
 
@@ -65,41 +60,41 @@ def problem(dtype: Any, seed: int = 0) -> dict[str, Any]:
 @every_dtype
 @given(case=weighted_forests_with_rows())
 def test_proxes_with_a_threshold_for_each_node(
-    implementation: ModuleType, to: Any, dtype: Any, case: tuple[Forest, np.ndarray, np.ndarray]
+    to: Any, dtype: Any, case: tuple[Forest, np.ndarray, np.ndarray]
 ) -> None:
     forest, A, thresholds = case
     A = A.astype(dtype)
     expected = plain.forest_prox(A.astype(np.float64), forest, thresholds)
-    close(implementation.forest_prox(to(A), forest, thresholds), expected, dtype)
+    close(kernels.forest_prox(to(A), forest, thresholds), expected, dtype)
 
 
 @every_implementation
 @every_dtype
 @given(case=forests_with_rows(), threshold=st.floats(0, 5))
 def test_proxes_with_one_threshold_for_all_nodes(
-    implementation: ModuleType, to: Any, dtype: Any, case: tuple[Forest, np.ndarray], threshold: float
+    to: Any, dtype: Any, case: tuple[Forest, np.ndarray], threshold: float
 ) -> None:
     forest, A = case
     A = A.astype(dtype)
     expected = plain.forest_prox(A.astype(np.float64), forest, threshold)
-    close(implementation.forest_prox(to(A), forest, threshold), expected, dtype)
+    close(kernels.forest_prox(to(A), forest, threshold), expected, dtype)
 
 
 @every_implementation
 @pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 65, 201])  # around the tiles of the compiled implementation
-def test_proxes_of_any_number_of_rows(implementation: ModuleType, to: Any, n_rows: int) -> None:
+def test_proxes_of_any_number_of_rows(to: Any, n_rows: int) -> None:
     A = np.random.default_rng(1).standard_normal((n_rows, 52))
     forest, thresholds = Forest.complete(4), np.linspace(0.1, 0.5, 52)
-    close(implementation.forest_prox(to(A), forest, thresholds), plain.forest_prox(A, forest, thresholds), np.float64)
+    close(kernels.forest_prox(to(A), forest, thresholds), plain.forest_prox(A, forest, thresholds), np.float64)
 
 
 @every_implementation
-def test_proxes_do_not_hide_a_value_that_is_no_number(implementation: ModuleType, to: Any) -> None:
+def test_proxes_do_not_hide_a_value_that_is_no_number(to: Any) -> None:
     forest = Forest.complete(1)
     for i in range(len(forest)):
         A = np.ones((1, len(forest)))
         A[0, i] = np.nan
-        assert np.isnan(kernels.on_host(implementation.forest_prox(to(A), forest, 0.1))[0, i])
+        assert np.isnan(kernels.on_host(kernels.forest_prox(to(A), forest, 0.1))[0, i])
 
 
 def test_the_bits_of_a_row_do_not_depend_on_the_rows_around_it() -> None:
@@ -112,7 +107,7 @@ def test_the_bits_of_a_row_do_not_depend_on_the_rows_around_it() -> None:
 @every_implementation
 @every_dtype
 @given(case=weighted_forests_with_rows())
-def test_norms(implementation: ModuleType, to: Any, dtype: Any, case: tuple[Forest, np.ndarray, np.ndarray]) -> None:
+def test_norms(to: Any, dtype: Any, case: tuple[Forest, np.ndarray, np.ndarray]) -> None:
     forest, A, weights = case
     A = A.astype(dtype)
-    close(implementation.forest_norms(to(A), forest, weights), plain.forest_norms(A, forest, weights), np.float64)
+    close(kernels.forest_norms(to(A), forest, weights), plain.forest_norms(A, forest, weights), np.float64)

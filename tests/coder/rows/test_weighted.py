@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tests.coder.test_weighted import problem
 from wordforest.coder.rows.base import Loss
-from wordforest.coder.rows.weighted import check_range, host_sides
+from wordforest.coder.rows.weighted import Factor, check_range, host_sides
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
 
@@ -20,7 +20,7 @@ def test_both_ways_to_take_products_agree_with_the_definition(n_products: int) -
     D, A = rng.standard_normal((40, 13)), rng.standard_normal((60, 13))
     words, _ = host_sides(X, Loss(w, 0.3), Threads(1))
     rows = np.array([5, 0, 59])
-    form = words.quadratic(rows, words.factor(D, D.T @ D), n_products)
+    form = words.quadratic(rows, words.laid_out(Factor(D, D.T @ D)), n_products)
     for r, v in enumerate(rows):
         stored = slice(X.indptr[v], X.indptr[v + 1])
         F, own = D[X.indices[stored]], w[stored]
@@ -46,7 +46,7 @@ def test_the_loss_of_rows_and_that_of_stored_pairs_are_those_of_the_definition()
     dense = np.full(X.shape, 0.3)
     dense[X.tocoo().coords] = w
     by_row = (dense * (X.toarray() - A @ D.T) ** 2).sum(1)
-    assert words.row_losses(A, D) == pytest.approx(by_row)
+    assert words.row_losses(A, Factor(D, D.T @ D)) == pytest.approx(by_row)
     unstored = 0.3 * ((A @ D.T) ** 2).sum()
     assert sum(words.stored_losses(A, D)) + unstored == pytest.approx(by_row.sum())
 

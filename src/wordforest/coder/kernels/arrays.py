@@ -1,87 +1,80 @@
-"""The kernels as whole-array operations: the same code runs on NumPy arrays and PyTorch tensors, on any device."""
+"""The kernels over the forest as whole-array operations on PyTorch tensors, on any device."""
 
 from __future__ import annotations
 
 import sys
 from functools import lru_cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import namespace, wide
 
-Array = Any  # a NumPy array or a PyTorch tensor
+Tensor = Any
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
 
 
-def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
-    """Prox of the l2 forest penalty for every row of A, shape (V, M), one level of the forest after the other.
+class _Level(NamedTuple):
+    """The nodes of a depth, once columns are in order of depth."""
 
-    Thresholds may also be those of every row, (V, M).
+    nodes: slice
+    parents: Tensor  # (n,), place of each one's parent among the nodes of the depth above
+    sums: Tensor  # (n, nodes above), the 0/1 matrix that sums children into parents
+
+
+def forest_prox(A: Tensor, forest: Forest, thresholds: PerNode) -> Tensor:
+    """Prox of the l2 forest penalty for every row of A, shape (V, M), one level of the forest after the other.
 
     Going up, the squared norm of a node's group is known from its children's, shrunk; going down, a node's factor is
     its own times its parent's.
     """
-    xp = namespace(A)
-    t = _per_node(thresholds, A)
-    energy = A * A  # (V, M), becomes the squared norm of each group before its own shrinking
-    factor = xp.zeros_like(A)
-    levels = _levels(forest, *_kind(A))
-    for nodes, parents, sums in reversed(levels):
-        size = xp.sqrt(energy[:, nodes])  # (V, nodes)
-        alive = size > t[..., nodes]
-        left = xp.where(alive, 1 - t[..., nodes] / xp.where(alive, size, 1.0), 0.0)
-        factor[:, nodes] = left
-        if parents is not None:
-            energy[:, parents] += (size * left) ** 2 @ sums
-    for nodes, parents, sums in levels[1:]:
-        factor[:, nodes] *= factor[:, parents] @ sums.T
-    return A * factor
+    torch = sys.modules["torch"]
+    order, back, levels = _by_depth(forest, A.dtype, A.device)
+    t, tiny = _per_node(thresholds, A)[order], torch.finfo(A.dtype).tiny
+    B, below = A[:, order], 0.0
+    factors: list[Tensor] = []  # roots first
+    for nodes, _, sums in reversed(levels):
+        size = (B[:, nodes] ** 2 + below).sqrt_().clamp_min_(tiny)
+        left = (1 - t[nodes] / size).clamp_min_(0)
+        below = size.mul_(left).square_() @ sums
+        factors.insert(0, left)
+    for depth, level in enumerate(levels[1:]):
+        factors[depth + 1] *= factors[depth][:, level.parents]
+    return B.mul_(torch.cat(factors, 1))[:, back]
 
 
-def forest_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
+def forest_norms(A: Tensor, forest: Forest, weights: PerNode) -> Tensor:
     """Weighted sum of the l2 norms of all groups of every row, shape (V,), float64."""
-    A = wide(A)
-    energy = A * A
-    for nodes, parents, sums in reversed(_levels(forest, *_kind(A))):
-        if parents is not None:
-            energy[:, parents] += energy[:, nodes] @ sums
-    return namespace(A).sqrt(energy) @ _per_node(weights, A)
+    A = A.double()
+    order, _, levels = _by_depth(forest, A.dtype, A.device)
+    w, B = _per_node(weights, A)[order], A[:, order].square_()
+    total, below = 0.0, 0.0
+    for nodes, _, sums in reversed(levels):
+        squares = B[:, nodes] + below
+        total, below = total + squares.sqrt() @ w[nodes], squares @ sums
+    return total
 
 
 @lru_cache(maxsize=32)
-def _levels(forest: Forest, dtype: Any, device: Any) -> list[tuple[Any, Any, Any]]:
-    """Nodes of each depth, the parents they have among them, and the 0/1 matrix that sums children into parents."""
-    levels: list[tuple[Any, Any, Any]] = []
-    for depth in range(int(forest.depth.max()) + 1):
-        nodes = np.flatnonzero(forest.depth == depth)
-        if depth == 0:
-            levels.append((_put(nodes, None, device), None, None))
-            continue
-        parents, place = np.unique(forest.parent[nodes], return_inverse=True)
-        sums = np.zeros((len(nodes), len(parents)))
-        sums[np.arange(len(nodes)), place] = 1
-        levels.append((_put(nodes, None, device), _put(parents, None, device), _put(sums, dtype, device)))
-    return levels
+def _by_depth(forest: Forest, dtype: Any, device: Any) -> tuple[Tensor, Tensor, list[_Level]]:
+    """Return the nodes in order of depth, their places in it, and the levels, roots first."""
+    torch = sys.modules["torch"]
+    order = np.argsort(forest.depth, kind="stable")
+    back = np.argsort(order)
+    ends = np.searchsorted(forest.depth[order], np.arange(int(forest.depth.max()) + 2)).tolist()
+    levels = []
+    for depth, (first, last) in enumerate(pairwise(ends)):
+        above = ends[depth - 1] if depth else 0
+        parents = back[forest.parent[order[first:last]]] - above if depth else np.zeros(0, dtype=np.int64)
+        sums = np.zeros((last - first, first - above))
+        sums[np.arange(len(parents)), parents] = 1
+        tables = (torch.as_tensor(parents, device=device), torch.as_tensor(sums, dtype=dtype, device=device))
+        levels.append(_Level(slice(first, last), *tables))
+    return torch.as_tensor(order, device=device), torch.as_tensor(back, device=device), levels
 
 
-def _kind(A: Array) -> tuple[Any, Any]:
-    """What tables for A have to match: its type, and its device if it is a tensor."""
-    return A.dtype, None if isinstance(A, np.ndarray) else A.device
-
-
-def _put(values: Any, dtype: Any, device: Any) -> Array:
-    if device is None:
-        return np.asarray(values, dtype=dtype)
-    return sys.modules["torch"].as_tensor(np.asarray(values), dtype=dtype, device=device)
-
-
-def _per_node(values: PerNode, like: Array) -> Array:
-    """One number per node, (M,), or per row and node, (V, M), of the type and on the device of ``like``, (V, M)."""
-    xp = namespace(like)
-    dtype, device = _kind(like)
-    shape = like.shape if getattr(values, "ndim", 0) == 2 else like.shape[1:]
-    if xp is np:
-        return np.broadcast_to(np.asarray(values, dtype=dtype), shape)
-    return xp.as_tensor(values, dtype=dtype, device=device).expand(shape)
+def _per_node(values: PerNode, like: Tensor) -> Tensor:
+    """One number per node, (M,), of the type and on the device of ``like``, (V, M)."""
+    torch = sys.modules["torch"]
+    return torch.as_tensor(values, dtype=like.dtype, device=like.device).expand(like.shape[1:])

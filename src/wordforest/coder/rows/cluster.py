@@ -12,7 +12,7 @@ shards the workers hold changes no bit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
@@ -36,7 +36,7 @@ from wordforest.coder.rows.base import (
     split_rows,
 )
 from wordforest.coder.rows.base import shard_rows as cut_into_shards
-from wordforest.coder.rows.host import HostRows, as_csr
+from wordforest.coder.rows.host import HostRows
 from wordforest.coder.rows.weighted import Side
 from wordforest.errors import ClusterError
 from wordforest.runtime.cluster import Cluster, Sized
@@ -51,11 +51,33 @@ _SPARE = 1.3  # times the memory that arrays take
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded(Sized):
-    """Some rows of X as a worker loads them, and the weights of their stored pairs, if these count differently."""
+class Part(Sized):
+    """Some rows of X, or some of its columns, on a worker, and what is known of them.
+
+    ``weights`` are those of the stored pairs, where these count differently; ``squares`` is ``|x_v|^2``; ``shards`` are
+    ranges of these rows, or columns, that keep together.
+    """
 
     X: Any
     weights: Array | None = None
+    squares: Array | None = None
+    shards: list[Range] | None = None
+
+    def rows(self, threads: int) -> HostRows:
+        """Return this as Rows of one machine."""
+        rows = HostRows(self.X, Threads(threads), self.shards)
+        rows.known_squares = self.squares
+        return rows
+
+    def cut(self, rows: Any, columns: slice = slice(None), *, weigh: bool = True) -> Part:
+        """Return some rows and columns, with the weights of their pairs if ``weigh``."""
+        X = self.X[rows][:, columns]
+        if self.weights is None or not weigh:
+            return Part(X)
+        if isinstance(X, np.ndarray):
+            return Part(X, self.weights.reshape(self.X.shape)[rows][:, columns].ravel())
+        weights = sparse.csr_array((self.weights, self.X.indices, self.X.indptr), shape=self.X.shape)
+        return Part(X, weights[rows][:, columns].data)
 
 
 class Source(Protocol):
@@ -80,7 +102,7 @@ class Source(Protocol):
         """Whether rows have as many entries as that."""
         ...
 
-    def load(self, first: int, last: int) -> Callable[[], Loaded]:
+    def load(self, first: int, last: int) -> Callable[[], Part]:
         """Return what loads a range of rows, on any worker and again if need be."""
         ...
 
@@ -98,29 +120,13 @@ class HeldRows:
         """Return the entries of every row, (V,)."""
         return row_sizes(self.X)
 
-    def load(self, first: int, last: int) -> Callable[[], Loaded]:
+    def load(self, first: int, last: int) -> Callable[[], Part]:
         """Return what holds a range of rows."""
         rows = self.X[first:last]
         if self.weights is None:
-            return partial(Loaded, rows)
+            return partial(Part, rows)
         starts = np.concatenate(([0], np.cumsum(self.most_entries())))
-        return partial(Loaded, rows, self.weights[starts[first] : starts[last]])
-
-
-@dataclass(frozen=True, eq=False)
-class Part(Sized):
-    """Some shards on a worker: their rows of X, ``|x_v|^2``, and where each shard begins and ends among them."""
-
-    X: Any
-    squares: Array
-    shards: list[Range]
-    weights: Array | None
-
-    def rows(self, threads: int) -> HostRows:
-        """Return this as Rows of one machine."""
-        rows = HostRows(self.X, Threads(threads), self.shards)
-        rows.known_squares = self.squares
-        return rows
+        return partial(Part, rows, self.weights[starts[first] : starts[last]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +146,14 @@ class _Layout:
     ranges: list[Range]
     parts: list[Handle]
     inside: list[list[Range]]  # the shards of each part, from its first row on
+
+
+def dealt(shards: list[Range], costs: NDArray[Any], n_workers: int) -> tuple[list[Range], list[list[Range]]]:
+    """Deal whole shards of rows with such costs, (V,), out to workers: the rows of each, and its shards inside them."""
+    by_shard = np.add.reduceat(costs, [first for first, _ in shards])
+    groups = [shards[a:b] for a, b in equal_ranges(by_shard, min(n_workers, len(shards)))]
+    inside = [[(a - group[0][0], b - group[0][0]) for a, b in group] for group in groups]
+    return [(group[0][0], group[-1][1]) for group in groups], inside
 
 
 class ClusterRows(Rows):
@@ -169,14 +183,11 @@ class ClusterRows(Rows):
         return self._layout
 
     def _laid_out(self, n_components: int) -> _Layout:
-        cluster, shards = self.cluster, self.shards(n_components)
-        by_shard = np.add.reduceat(row_costs(self._sizes, n_components), [first for first, _ in shards])
-        groups = [shards[a:b] for a, b in equal_ranges(by_shard, min(cluster.n_workers, len(shards)))]
-        ranges = [(group[0][0], group[-1][1]) for group in groups]
+        shards = self.shards(n_components)
+        ranges, inside = dealt(shards, row_costs(self._sizes, n_components), self.cluster.n_workers)
         self._check_memory(ranges, n_components)
-        inside = [[(a - group[0][0], b - group[0][0]) for a, b in group] for group in groups]
         loads = [(self.source.load(*rows), own) for rows, own in zip(ranges, inside, strict=True)]
-        return _Layout(n_components, shards, ranges, cluster.spread(_load_part, loads), inside)
+        return _Layout(n_components, shards, ranges, self.cluster.spread(_load_part, loads), inside)
 
     def _check_memory(self, ranges: list[Range], n_components: int) -> None:
         """Refuse workers that are too small for their part: told before anything dies of it."""
@@ -216,16 +227,16 @@ class ClusterRows(Rows):
         parts = self.layout().parts
         return self.cluster.collect([self.cluster.submit(task, part, *arguments, near=part) for part in parts])
 
+    def _owners(self, rows: Array) -> list[tuple[Handle, slice, Array]]:
+        """Return for every part where its rows stand among sorted rows, and their numbers inside the part."""
+        layout = self.layout()
+        places = zip(layout.parts, layout.ranges, split_rows(rows, layout.ranges), strict=True)
+        return [(part, place, rows[place] - first) for part, (first, _), place in places]
+
     def times(self, rows: Array, D: Array) -> Array:
         """Return ``X[rows] @ D`` here, shape (b, M); rows are in order."""
-        layout = self.layout()
         (shared,) = self.cluster.put([D])
-        tasks = [
-            self.cluster.submit(_times, part, rows[place] - first, shared, near=part)
-            for part, (first, _), place in zip(
-                layout.parts, layout.ranges, split_rows(rows, layout.ranges), strict=True
-            )
-        ]
+        tasks = [self.cluster.submit(_times, part, own, shared, near=part) for part, _, own in self._owners(rows)]
         return np.concatenate(self.cluster.collect(tasks))
 
     def add_transposed(self, rows: Array, A: Array, out: Array) -> None:
@@ -262,36 +273,37 @@ class ClusterRows(Rows):
 
     def _taken(self, rows: Array) -> tuple[HostRows, Array | None]:
         """Return some rows, and the weights of their pairs where the rows were given in order and have weights."""
-        layout = self.layout()
         order = np.argsort(rows, kind="stable")
-        places = split_rows(rows[order], layout.ranges)
-        tasks = [
-            self.cluster.submit(_take_rows, part, rows[order][place] - first)
-            for part, (first, _), place in zip(layout.parts, layout.ranges, places, strict=True)
-            if place.stop > place.start
-        ]
-        taken: list[Loaded] = [self.cluster.get(task) for task in tasks]
-        weights = None if taken[0].weights is None else np.concatenate([piece.weights for piece in taken])
-        return HostRows(stacked([piece.X for piece in taken])[np.argsort(order)]), weights
+        owners = self._owners(rows[order])
+        tasks = [self.cluster.submit(Part.cut, part, own) for part, _, own in owners if len(own)]
+        taken = joined([self.cluster.get(task) for task in tasks])
+        return HostRows(taken.X[np.argsort(order)]), taken.weights
 
     def _by_columns(self) -> list[tuple[Range, Handle]]:
         """Have workers hold ranges of columns, too: each is joined from its piece of every part."""
         if self._columns:
             return self._columns
-        layout, submit, C = self.layout(), self.cluster.submit, self.shape[1]
+        C = self.shape[1]
         used = self.each_part(_used_contexts, C)
         ranges = (
             context_ranges(np.empty((0, C)))
             if used[0] is None
             else equal_ranges(np.sum(np.array(used, dtype=np.int64), axis=0) + 1, self.cluster.n_workers)
         )
-        shards = [(part, shard) for part, own in zip(layout.parts, layout.inside, strict=True) for shard in own]
-        pieces = [
-            [submit(_cut_columns, part, shard, contexts, near=part) for part, shard in shards] for contexts in ranges
-        ]
-        held = self.cluster.spread(_join_columns, [(own,) for own in pieces])
-        self._columns = list(zip(ranges, held, strict=True))
+        self._columns = list(zip(ranges, self.columns(ranges), strict=True))
         return self._columns
+
+    def columns(self, ranges: list[Range], shards: list[list[Range]] | None = None) -> list[Handle]:
+        """Have workers hold ranges of columns, shard by shard: a whole part might be too large to travel in one piece.
+
+        Given the shards of each range, the weights of pairs come along.
+        """
+        layout, submit = self.layout(), self.cluster.submit
+        rows = [(part, slice(*shard)) for part, own in zip(layout.parts, layout.inside, strict=True) for shard in own]
+        cut = partial(Part.cut, weigh=shards is not None)
+        pieces = [[submit(cut, part, own, slice(*columns), near=part) for part, own in rows] for columns in ranges]
+        inside = [(own,) for own in shards] if shards else [() for _ in ranges]
+        return self.cluster.spread(joined, [(own, *more) for own, more in zip(pieces, inside, strict=True)])
 
     def weighted(self, loss: Loss, n_components: int) -> tuple[Side, Side]:
         """Return the words' and the contexts' side of a weighted loss."""
@@ -333,31 +345,30 @@ class ClusterRows(Rows):
         return self._run(task, words, batch, shared, out)
 
     def _run(self, task: Callable[..., Any], words: Words, batch: Array, shared: Any, out: Array | None) -> list[Any]:
-        layout, cluster = self.layout(words["A"].shape[1]), self.cluster
+        cluster, layout = self.cluster, self.layout(words["A"].shape[1])
         columns = [] if out is None else self._by_columns()
-        places = split_rows(batch, layout.ranges)
+        owners = self._owners(batch)
+        sizes = [len(own) for _, _, own in owners]
 
         def work() -> tuple[list[Any], list[Array]]:
             own = [
-                Batch(batch[place] - first, {name: values[batch[place]] for name, values in words.items()})
-                for (first, _), place in zip(layout.ranges, places, strict=True)
+                Batch(inside, {name: values[batch[place]] for name, values in words.items()})
+                for _, place, inside in owners
             ]
             how, numbers, *batches = cluster.put([shared, batch, *own])
             ran = [
                 cluster.submit(_run_task, part, task, how, own, cluster.threads, out is not None, near=part)
                 for part, own in zip(layout.parts, batches, strict=True)
             ]
-            fetched = [
-                cluster.submit(_without_change, one, near=part) for one, part in zip(ran, layout.parts, strict=True)
-            ]
-            changes = [cluster.submit(_change, one, near=part) for one, part in zip(ran, layout.parts, strict=True)]
+            both = list(zip(ran, layout.parts, strict=True))
+            fetched = [cluster.submit(_without_change, one, near=part) for one, part in both]
+            changes = [cluster.submit(_change, one, near=part) for one, part in both]
             added = self._times_codes(columns, numbers, changes) if columns else []
-            sizes = [place.stop - place.start for place in places]
             found = cluster.collect(fetched + added, lambda i: self.on_words(sizes[i]) if i < len(sizes) else None)
-            return found[: len(places)], found[len(places) :]
+            return found[: len(sizes)], found[len(sizes) :]
 
         found, products = cluster.attempt(work)
-        for place, (changed, _) in zip(places, found, strict=True):
+        for (_, place, _), (changed, _) in zip(owners, found, strict=True):
             for name, values in changed.items():
                 words[name][batch[place]] = values
         if out is not None:
@@ -373,7 +384,7 @@ def _run_task(part: Part, task: Any, shared: Any, batch: Batch, threads: int, ch
     """Run a task over the words of a batch; return the change of the codes, what is now known of them, the result."""
     words = {}
     for name, values in batch.words.items():
-        words[name] = np.zeros((len(part.squares), *values.shape[1:]), values.dtype)
+        words[name] = np.zeros((part.X.shape[0], *values.shape[1:]), values.dtype)
         words[name][batch.rows] = values
     with one_blas_thread():
         result = task(part.rows(threads), words, batch.rows, shared)
@@ -389,26 +400,18 @@ def _change(ran: tuple[Any, Words, Any]) -> Any:
     return ran[0]
 
 
-def _load_part(load: Callable[[], Loaded], shards: list[Range]) -> Part:
+def _load_part(load: Callable[[], Part], shards: list[Range]) -> Part:
     loaded = load()
-    return Part(loaded.X, row_squares(loaded.X), shards, loaded.weights)
+    return replace(loaded, squares=row_squares(loaded.X), shards=shards)
 
 
-def _load_sizes(load: Callable[[], Loaded]) -> NDArray[Any]:
+def _load_sizes(load: Callable[[], Part]) -> NDArray[Any]:
     """Return how many entries rows have."""
     return row_sizes(load().X)
 
 
-def _squares_of(part: Part) -> Array:
+def _squares_of(part: Part) -> Any:
     return part.squares
-
-
-def _take_rows(part: Part, rows: Array) -> Loaded:
-    """Return some rows, and the weights of their pairs."""
-    if part.weights is None:
-        return Loaded(part.X[rows])
-    X = as_csr(part.X)
-    return Loaded(X[rows], sparse.csr_array((part.weights, X.indices, X.indptr), shape=X.shape)[rows].data)
 
 
 def _times(part: Part, rows: Array, D: Array) -> Array:
@@ -421,22 +424,16 @@ def _used_contexts(part: Part, n_contexts: int) -> NDArray[np.int64] | None:
     return None if isinstance(part.X, np.ndarray) else np.bincount(part.X.indices[::SAMPLE], minlength=n_contexts)
 
 
-def _cut_columns(part: Part, shard: Range, contexts: Range) -> Loaded:
-    """Return a range of the columns of a shard; those of a whole part might be too large to travel in one piece."""
-    return Loaded(part.X[slice(*shard), slice(*contexts)])
+def joined(pieces: list[Part], shards: list[Range] | None = None) -> Part:
+    """Put parts with the same columns below each other."""
+    matrices = [piece.X for piece in pieces]
+    dense = isinstance(matrices[0], np.ndarray)
+    X = np.concatenate(matrices) if dense else sparse.vstack(matrices, format="csr")
+    weights = None if pieces[0].weights is None else np.concatenate([piece.weights for piece in pieces])
+    return Part(X, weights, shards=shards)
 
 
-def _join_columns(pieces: list[Loaded]) -> Loaded:
-    """Put the same columns of all shards below each other."""
-    return Loaded(stacked([piece.X for piece in pieces]))
-
-
-def stacked(pieces: list[Any]) -> Any:
-    """Put matrices below each other."""
-    return np.concatenate(pieces) if isinstance(pieces[0], np.ndarray) else sparse.vstack(pieces, format="csr")
-
-
-def _times_codes(columns: Loaded, rows: Array, changes: list[Array], threads: int) -> Array:
+def _times_codes(columns: Part, rows: Array, changes: list[Array], threads: int) -> Array:
     """Return ``X[rows].T @ change`` for the columns that X (V, columns) holds, (columns, M)."""
     X, change = columns.X, np.concatenate(changes)
     out = np.zeros((X.shape[1], change.shape[1]), change.dtype)

@@ -1,7 +1,7 @@
 """X beyond the memory of a device: its rows stay with the processor, and blocks of them travel while others are used.
 
-Two buffers take turns: while the device multiplies with what came in the one, threads gather the next block of rows
-into pinned memory and a stream of its own copies it. Rows are cut for ``X[rows] @ D``, contexts for ``X[rows].T @ A``,
+While the device multiplies with a block, threads gather the next one into pinned memory and a stream of its own copies
+it. Rows are cut for ``X[rows] @ D``, contexts for ``X[rows].T @ A``,
 so that no sum is ever cut: the bits are those of X on the device.
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ Tensor = Any
 Index = NDArray[np.int64]
 
 _SMALLEST = 1 << 16  # bytes of room below which blocks do not shrink
+_BLOCKS = 3  # on the device at a time: in use, sent ahead, and not yet free again
 _SORTING = 40  # bytes an entry that turning a block into columns takes beside it
 _BLOCK_BYTES = 96  # for a number of a block of codes: a dozen arrays of them, some in float64
 
@@ -72,16 +72,6 @@ class _Piece(NamedTuple):
     span: tuple[int, int]  # the rows chosen, or the contexts, that these entries are all of
 
 
-@dataclass(eq=False)
-class _Slot:
-    """A buffer on the processor, its copy on the device, and when each may be written again."""
-
-    here: tuple[Tensor, Tensor]
-    there: tuple[Tensor, Tensor]
-    copied: Any = None
-    used: Any = None
-
-
 class StreamedRows(Rows):
     """X (V, C) in the processor's memory by rows alone; at most ``room`` bytes of the device hold blocks of it."""
 
@@ -94,14 +84,13 @@ class StreamedRows(Rows):
         self.room = max(int(room), _SMALLEST)
         self._indptr = X.indptr.astype(np.int64, copy=False)
         self._threads = Threads()
-        self._slots: list[_Slot] = []
         self._stream: Any = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
 
     @property
     def capacity(self) -> int:
         """Entries of a block."""
         item = int(self.X.dtype.itemsize)
-        return max(1, self.room // (2 * (4 + item) + _SORTING + 2 * item))
+        return max(1, self.room // (_BLOCKS * (4 + item) + _SORTING + 2 * item))
 
     def times(self, rows: Tensor, D: Tensor) -> Tensor:
         """Return ``X[rows] @ D``, shape (b, M)."""
@@ -167,7 +156,6 @@ class StreamedRows(Rows):
                 "codes. Use fewer components, or the device cpu."
             ) from error
         self.room //= 2
-        self._slots = []
         free_unused()
 
     def _by_rows(self, rows: Index, first: int) -> Iterator[_Piece]:
@@ -199,61 +187,35 @@ class StreamedRows(Rows):
     def _sent(self, pieces: Iterator[_Piece]) -> Generator[tuple[DeviceCSR, tuple[int, int]], None, None]:
         """Yield pieces on the device; the next one is gathered and sent while one is in use."""
         with ThreadPoolExecutor(1) as ahead:
-            waiting = ahead.submit(self._send, next(pieces, None), 0)
-            number = 0
+            waiting = ahead.submit(self._send, next(pieces, None))
             while (sent := waiting.result()) is not None:
-                slot, block, span = sent
-                number += 1
-                waiting = ahead.submit(self._send, next(pieces, None), number % 2)
-                self._await(slot.copied)
-                yield block, span
-                slot.used = self._mark()
+                waiting = ahead.submit(self._send, next(pieces, None))
+                yield sent
 
-    def _send(self, piece: _Piece | None, number: int) -> tuple[_Slot, DeviceCSR, tuple[int, int]] | None:
-        """Gather a piece into a buffer and copy it to the device."""
+    def _send(self, piece: _Piece | None) -> tuple[DeviceCSR, tuple[int, int]] | None:
+        """Gather a piece, and return it when it has arrived on the device."""
         import torch
 
         if piece is None:
             return None
-        n = int(piece.starts[-1])
-        slot = self._slot(number, n)
-        if slot.copied is not None:
-            slot.copied.synchronize()
-        self._gather(piece, slot)
-        with torch.cuda.stream(self._stream) if self._stream else nullcontext():
-            if slot.used is not None:
-                self._stream.wait_event(slot.used)
-            for here, there in zip(slot.here, slot.there, strict=True):
-                there[:n].copy_(here[:n], non_blocking=True)
-            starts = torch.as_tensor(piece.starts).to(self.device)
-            slot.copied = self._mark()
-        if starts.is_cuda:
-            starts.record_stream(torch.cuda.default_stream(self.device))
-        return slot, DeviceCSR(starts, slot.there[0][:n], slot.there[1][:n]), piece.span
+        n, on_gpu = int(piece.starts[-1]), self._stream is not None
+        kinds = torch.int32, self.like.dtype
+        indices, values = (torch.empty(n, dtype=kind, pin_memory=on_gpu) for kind in kinds)  # pinned memory is kept
+        self._gather(piece, indices.numpy(), values.numpy())
+        here = torch.as_tensor(piece.starts), indices, values
+        if not on_gpu:
+            return DeviceCSR(*here), piece.span
+        with torch.cuda.stream(self._stream):
+            there = [part.to(self.device, non_blocking=True) for part in here]
+        self._stream.synchronize()
+        for part in there:
+            part.record_stream(torch.cuda.default_stream(self.device))
+        return DeviceCSR(*there), piece.span
 
-    def _slot(self, number: int, n: int) -> _Slot:
-        """Return one of the two buffers, made anew if it is too small for n entries."""
-        import torch
-
-        if not self._slots or any(len(slot.here[0]) < n for slot in self._slots):
-            if self._stream:
-                torch.cuda.synchronize(self.device)
-            self._slots = [self._new_slot(max(self.capacity, n)) for _ in range(2)]
-        return self._slots[number]
-
-    def _new_slot(self, n: int) -> _Slot:
-        import torch
-
-        kinds = (torch.int32, self.like.dtype)
-        here = [torch.empty(n, dtype=kind, pin_memory=self._stream is not None) for kind in kinds]
-        there = [torch.empty(n, dtype=kind, device=self.device) for kind in kinds]
-        return _Slot((here[0], here[1]), (there[0], there[1]))
-
-    def _gather(self, piece: _Piece, slot: _Slot) -> None:
+    def _gather(self, piece: _Piece, indices: NDArray[Any], values: NDArray[Any]) -> None:
         """Copy the entries of a piece side by side, by all threads."""
         from wordforest.coder.kernels import compiled
 
-        indices, values = (buffer.numpy() for buffer in slot.here)
         cuts = np.searchsorted(piece.starts, np.linspace(0, piece.starts[-1], 4 * self._threads.n_workers + 1))
         cuts[0], cuts[-1] = 0, len(piece.rows)
 
@@ -264,20 +226,3 @@ class StreamedRows(Rows):
             )
 
         list(self._threads.map(copy, range(len(cuts) - 1)))
-
-    def _mark(self) -> Any:
-        """Return an event at the end of what this thread's stream has to do; None on the processor."""
-        import torch
-
-        if self._stream is None:
-            return None
-        event = torch.cuda.Event()
-        event.record()
-        return event
-
-    def _await(self, event: Any) -> None:
-        """Let the stream of the products wait for an event."""
-        import torch
-
-        if event is not None:
-            torch.cuda.current_stream(self.device).wait_event(event)

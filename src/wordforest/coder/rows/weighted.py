@@ -10,19 +10,19 @@ where sums run over the stored pairs, so unstored ones cost nothing but the one 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.descent import Factor, Quadratic, descend
+from wordforest.coder.descent import Quadratic, descend
 from wordforest.coder.kernels.entries import weighted_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows.base import BLOCK_VALUES, Loss, Range, shard_rows, split_blocks
 from wordforest.coder.rows.pairs import Pairs
 from wordforest.errors import InputError
+from wordforest.runtime.cluster import Sized
 from wordforest.runtime.machine import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
@@ -34,25 +34,30 @@ _EASE = 0.9  # of the curvatures that the pass before has found: the other side 
 _HEADROOM = 100.0  # of products of a few squares
 
 
-@dataclass(frozen=True)
-class Descent:
-    """How to improve the rows of a side: penalty, steps, when to stop early, a ridge."""
+@dataclass(frozen=True, eq=False)
+class Factor(Sized):
+    """The rows F (n, M) of the other side, and ``products = F'F`` (M, M)."""
 
-    penalty: Penalty
-    n_iter: int
-    tol: float = 0.0
-    ridge: float = 0.0
+    F: Array
+    products: Array
+
+    @classmethod
+    def of(cls, F: Array, executor: Executor) -> Factor:
+        """Return rows with their products."""
+        return cls(F, kernels.gram(F, executor))
 
 
 class Side(ABC):
     """The words, or the contexts, of a weighted loss, wherever X is."""
 
     @abstractmethod
-    def improve(self, values: Array, curvatures: Array, F: Array, descent: Descent) -> None:
+    def improve(
+        self, values: Array, curvatures: Array, factor: Factor, penalty: Penalty, n_iter: int, tol: float
+    ) -> None:
         """Take steps on all rows, ``values`` (n, M), in place, with the curvatures (n,) known so far."""
 
     @abstractmethod
-    def form(self, F: Array) -> Quadratic:
+    def form(self, factor: Factor) -> Quadratic:
         """Return the quadratic form of all rows together."""
 
     @abstractmethod
@@ -60,7 +65,7 @@ class Side(ABC):
         """Return ``sum w (x - p)^2 - W p^2`` over stored pairs, p = a.f, in float64, in pieces that add up in order."""
 
     @abstractmethod
-    def row_losses(self, values: Array, F: Array) -> Array:
+    def row_losses(self, values: Array, factor: Factor) -> Array:
         """Return the loss of every row, (n,)."""
 
 
@@ -78,8 +83,8 @@ class LocalSide(Side):
         """Deal all rows out to blocks that depend on the data and M alone."""
 
     @abstractmethod
-    def factor(self, F: Array, products: Array) -> Factor:
-        """Prepare the other side's rows F, with ``products = F'F``, for a half of a pass."""
+    def laid_out(self, factor: Factor) -> Factor:
+        """Return the other side's rows as ``quadratic`` wants them."""
 
     @abstractmethod
     def quadratic(self, rows: Array, factor: Factor, n_products: int) -> Quadratic:
@@ -89,38 +94,25 @@ class LocalSide(Side):
     def energies(self) -> Array:
         """Return ``sum_c w_c x_c^2`` of every row, (n,)."""
 
-    def map(self, function: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterator[Any]:
-        """Yield ``function(block)``, in order."""
-        return self.executor.map(function, blocks)
-
-    def factor_of(self, F: Array) -> Factor:
-        """Prepare the other side's rows."""
-        return self.factor(F, kernels.gram(F, self.executor))
-
-    def improve(self, values: Array, curvatures: Array, F: Array, descent: Descent) -> None:
+    def improve(
+        self, values: Array, curvatures: Array, factor: Factor, penalty: Penalty, n_iter: int, tol: float
+    ) -> None:
         """Take steps on all rows in place."""
-        self.improve_with(self.factor_of(F), values, curvatures, descent)
-
-    def improve_with(self, factor: Factor, values: Array, curvatures: Array, descent: Descent) -> None:
-        """Take steps on all rows, the other side being prepared."""
-        n_products = descent.n_iter + 2
+        factor, n_products = self.laid_out(factor), n_iter + 2
 
         def solve(block: Array) -> None:
-            form = self.quadratic(block, factor, n_products).plus_ridge(descent.ridge)
+            form = self.quadratic(block, factor, n_products)
             start = values[block], curvatures[block] * _EASE
-            values[block], curvatures[block] = descend(form, descent.penalty, *start, descent.n_iter, descent.tol)
+            values[block], curvatures[block] = descend(form, penalty, *start, n_iter, tol)
 
-        list(self.map(solve, self.blocks(values.shape[1], n_products)))
+        list(self.executor.map(solve, self.blocks(values.shape[1], n_products)))
 
-    def form(self, F: Array) -> Quadratic:
+    def form(self, factor: Factor) -> Quadratic:
         """Return the quadratic form of all rows together."""
-        return self.form_with(self.factor_of(F), F.shape[1])
-
-    def form_with(self, factor: Factor, n_components: int) -> Quadratic:
-        """Return the quadratic form of all rows, the other side being prepared."""
-        blocks = self.blocks(n_components, 1)
-        forms = list(self.map(lambda rows: self.quadratic(rows, factor, 1), blocks))
-        linear = kernels.zeros((len(self), n_components), factor.F)
+        M = factor.F.shape[1]
+        factor, blocks = self.laid_out(factor), self.blocks(M, 1)
+        forms = list(self.executor.map(lambda rows: self.quadratic(rows, factor, 1), blocks))
+        linear = kernels.zeros((len(self), M), factor.F)
         for rows, form in zip(blocks, forms, strict=True):
             linear[rows] = form.linear
 
@@ -130,14 +122,14 @@ class LocalSide(Side):
             def multiply(block: tuple[Array, Quadratic]) -> None:
                 out[block[0]] = block[1].times(values[block[0]])
 
-            list(self.map(multiply, zip(blocks, forms, strict=True)))
+            list(self.executor.map(multiply, zip(blocks, forms, strict=True)))
             return out
 
         return Quadratic(linear, times)
 
-    def row_losses(self, values: Array, F: Array) -> Array:
+    def row_losses(self, values: Array, factor: Factor) -> Array:
         """Return the loss of every row, (n,)."""
-        form = self.form(F)
+        form = self.form(factor)
         return kernels.row_products(values, form.times(values) - 2 * form.linear)[:, 0] + self.energies()
 
 
@@ -167,9 +159,10 @@ class HostSide(LocalSide):
         shards = self.shards(n_components)
         return [block for shard in shards for block in split_blocks(rows[slice(*shard)], n_components, size)]
 
-    def factor(self, F: Array, products: Array) -> Factor:
-        """Prepare the other side's rows."""
-        return Factor(_padded(F, _padded_width(F.shape[1])), np.asarray(products, dtype=F.dtype))
+    def laid_out(self, factor: Factor) -> Factor:
+        """Return the rows padded, and the products in their type."""
+        F = factor.F
+        return Factor(_padded(F, _padded_width(F.shape[1])), np.asarray(factor.products, dtype=F.dtype))
 
     def quadratic(self, rows: Array, factor: Factor, n_products: int) -> Quadratic:
         """Return the forms of some rows, in the way that costs less for so many products."""

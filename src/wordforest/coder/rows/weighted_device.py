@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from wordforest.coder import kernels
-from wordforest.coder.descent import Factor, Quadratic
+from wordforest.coder.descent import Quadratic
 from wordforest.coder.rows.base import DEVICE_VALUES, Loss, split_blocks
 from wordforest.coder.rows.device import DeviceCSR, DeviceRows, fuses, numbers, product, rows_times
-from wordforest.coder.rows.weighted import LocalSide
+from wordforest.coder.rows.weighted import Factor, LocalSide
 
 Tensor = Any
 
@@ -25,17 +25,13 @@ class DeviceSide(LocalSide):
     def __len__(self) -> int:
         return len(self.excess.starts) - 1
 
-    def map(self, function: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterator[Any]:
-        """Yield ``function(block)``, one after the other."""
-        return map(function, blocks)
-
     def blocks(self, n_components: int, n_products: int) -> list[Tensor]:  # noqa: ARG002 as of a side on the host
         """Deal rows out to blocks that give the GPU enough to do."""
         return split_blocks(numbers(len(self), self.target), n_components, DEVICE_VALUES)
 
-    def factor(self, F: Tensor, products: Tensor) -> Factor:
-        """Prepare the other side's rows."""
-        return Factor(F.contiguous(), products.to(F.dtype))
+    def laid_out(self, factor: Factor) -> Factor:
+        """Return rows that lie side by side, and the products in their type."""
+        return Factor(factor.F.contiguous(), factor.products.to(factor.F.dtype))
 
     def quadratic(self, rows: Tensor, factor: Factor, n_products: int) -> Quadratic:  # noqa: ARG002
         """Return the forms of some rows."""
