@@ -15,7 +15,7 @@ from scipy import sparse
 import wordforest as wf
 from tests.commands import run_command
 from wordforest.coder.coding import word_objectives
-from wordforest.counts.joining import move_columns
+from wordforest.counts.association import move_columns
 from wordforest.errors import InputError
 from wordforest.jobs.count import associate
 from wordforest.jobs.encode import _columns

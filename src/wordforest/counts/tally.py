@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.counts.windows import (
+    DenseRow,
     Int32s,
     Int64s,
     Integers,
@@ -31,10 +32,11 @@ from wordforest.counts.windows import (
     kept,
     narrow,
     row_blocks,
+    sum_rows,
     vocabulary_rows,
 )
 from wordforest.options import default
-from wordforest.runtime.disk import ScratchFiles
+from wordforest.runtime.disk import ScratchFiles, let_go
 from wordforest.runtime.machine import Executor, on_this_machine
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words, read_tokens
 from wordforest.text.tokens import PIECE, IdFile
@@ -59,22 +61,23 @@ class Counts:
     fingerprint: str = ""  # SHA-256 of the corpus
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Tally:
     """Window counts that lie in memory or in scratch files, block by block of rows."""
 
     vocabulary: Vocabulary
     fingerprint: str
-    n_columns: int
-    indptr: Int64s  # (V + 1,)
-    scratch: ScratchFiles
-    borders: Int64s  # of the blocks of rows
-    blocks: list[Block] = field(repr=False)
+    windows: WindowRules
+    scratch: ScratchFiles = field(repr=False)
+    shape: tuple[int, int] = field(init=False)  # words and columns
+    borders: Int64s = field(init=False, repr=False)  # of the blocks of rows
+    indptr: Int64s = field(init=False, repr=False)  # (V + 1,)
+    blocks: list[Block] = field(init=False, repr=False)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Words and columns."""
-        return len(self.vocabulary), self.n_columns
+    def __post_init__(self) -> None:
+        n_words = len(self.vocabulary)
+        self.shape = n_words, self.windows.columns(n_words)
+        self.borders = row_blocks(self.vocabulary.counts, 2 * self.windows.window, self.shape[1])
 
     @property
     def dtype(self) -> Any:
@@ -86,6 +89,30 @@ class Tally:
         for (first, last), block in zip(pairwise(self.borders), self.blocks, strict=True):
             _, columns, values = _unpacked(self.scratch, block, int(last - first))
             yield columns, values.astype(self.dtype, copy=False)
+
+    def merge(self, shards: list[list[Block]], executor: Executor) -> Tally:
+        """Add up the blocks of all shards; that is the tally."""
+
+        def merge(number: int) -> tuple[Int32s, Block]:
+            n_rows = int(self.borders[number + 1] - self.borders[number])
+            blocks = [shard[number] for shard in shards]
+            waiting = [_unpacked(self.scratch, blocks[0], n_rows)]
+            if len(blocks) == 1:
+                return waiting[0][0], blocks[0]
+            for block in blocks[1:]:
+                waiting.append(_unpacked(self.scratch, block, n_rows))
+                if sum(len(columns) for _, columns, _ in waiting) > _MERGED_PAIRS:
+                    waiting = [add_rows(waiting, self.shape[1])]
+            total = add_rows(waiting, self.shape[1])
+            for key, *_ in blocks:
+                self.scratch.drop(key)
+            return total[0], _packed(self.scratch, total)
+
+        merged = list(executor.map(merge, range(len(self.borders) - 1)))
+        sizes = np.concatenate([sizes for sizes, _ in merged])
+        self.indptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        self.blocks = [block for _, block in merged]
+        return self
 
     def matrix(self) -> CSR:
         """Return all counts in memory."""
@@ -156,16 +183,42 @@ def tally_corpus(
         report("count", counted, tokens.n_tokens)
 
     on_words(0)
-    ids, n_columns = tokens.file, windows.columns(len(vocabulary))
+    tally, ids = Tally(vocabulary, tokens.fingerprint, windows, scratch), tokens.file
     if windows.subsample:
         scratch.cut("thinned.bin", 0)
         keep = keep_probability(vocabulary.counts, windows.subsample)[rows]
         ids = IdFile(scratch, "thinned.bin")
         _thin(tokens.file, keep, windows.subsample_seed, ids, executor, on_words)
-    borders = row_blocks(vocabulary.counts, 2 * min(windows.window, len(ids)), n_columns)
-    shards = _Shards(ids, np.append(rows, np.int32(-1)), windows, borders, scratch).tally(executor, on_words)
-    indptr, blocks = merged(shards, borders, n_columns, scratch, executor)
-    return Tally(vocabulary, tokens.fingerprint, n_columns, indptr, scratch, borders, blocks)
+    return tally.merge(_Shards(ids, np.append(rows, np.int32(-1)), tally).count(executor, on_words), executor)
+
+
+def add_counts(tally: Tally, parts: Iterable[tuple[CSR, Int32s]], executor: Executor) -> Tally:
+    """Add up window counts, each with the rows of the tally that its words go to, block by block of rows."""
+    n_contexts, shards = tally.windows.contexts(len(tally.vocabulary)), []
+    for matrix, rows in parts:
+        columns = np.where(rows < n_contexts, rows, -1)
+        if tally.windows.mark_sides:
+            columns = np.concatenate((columns, np.where(columns < 0, -1, columns + n_contexts)))
+        shards.append(_renumbered(tally, matrix, rows, columns.astype(np.int32), executor))
+    return tally.merge(shards, executor)
+
+
+def _renumbered(tally: Tally, matrix: CSR, rows: Int32s, columns: Int32s, executor: Executor) -> list[Block]:
+    """Return blocks of rows of counts whose row v goes to ``rows[v]``, column c to ``columns[c]``, if that is any."""
+    n_rows, n_columns = tally.shape
+    order = np.argsort(rows, kind="stable")  # rows of the matrix, by where they go
+    starts = np.searchsorted(rows[order], np.arange(n_rows + 1))  # (rows + 1,)
+    indptr = matrix.indptr.astype(np.int64)
+    sizes = np.concatenate(([0], np.cumsum(np.diff(indptr)[order])))  # pairs before each of them
+    csr = (indptr, matrix.indices, matrix.data)
+
+    def gather(block: tuple[int, int]) -> Block:
+        most = int(np.minimum(np.diff(sizes[starts[block[0] : block[1] + 1]]), n_columns).sum())
+        found = sum_rows(csr, order, starts, block, columns, most, DenseRow.of(n_columns, np.int64))
+        let_go(matrix.indices, matrix.data)  # the next rows lie elsewhere
+        return _packed(tally.scratch, (found[0], found[1], narrow(found[2])))
+
+    return list(executor.map(gather, pairwise(tally.borders.tolist())))
 
 
 def _thin(
@@ -195,13 +248,12 @@ class _Shards:
 
     ids: IdFile
     lookup: Int32s
-    windows: WindowRules
-    borders: Int64s
-    scratch: ScratchFiles
+    tally: Tally
 
-    def tally(self, executor: Executor, on_words: Callable[[int], None]) -> list[list[Block]]:
+    def count(self, executor: Executor, on_words: Callable[[int], None]) -> list[list[Block]]:
         """Return the blocks of every shard; resume where a try broke off."""
-        notes, scratch = self.scratch.notes(), self.scratch
+        scratch = self.tally.scratch
+        notes = scratch.notes()
         size = next((note["shards"] for note in notes if "shards" in note), 0)
         if not size:
             # ids as they come, renumbered and by position take 12 bytes a token; several shards a worker share the work
@@ -210,13 +262,13 @@ class _Shards:
             scratch.note({"shards": size})
         known: dict[int, list[Block]] = {note["shard"]: note["blocks"] for note in notes if "shard" in note}
 
-        def tally(start: int) -> tuple[int, list[Block], int]:
+        def counted(start: int) -> tuple[int, list[Block], int]:
             if start in known:
                 return start, known[start], 0
             return start, *self._tally_shard(start, start + size)
 
         shards = []
-        for start, blocks, n_tokens in executor.map(tally, range(0, len(self.ids), size)):
+        for start, blocks, n_tokens in executor.map(counted, range(0, len(self.ids), size)):
             shards.append(blocks)
             if start not in known and all(key >= 0 for key, *_ in blocks):
                 scratch.note({"shard": start, "blocks": blocks})
@@ -225,41 +277,16 @@ class _Shards:
 
     def _tally_shard(self, start: int, stop: int) -> tuple[list[Block], int]:
         """Count around ids[start:stop]; return the blocks of rows, and how many tokens were counted."""
-        weights = self.windows.weights(len(self.ids))
+        tally, weights = self.tally, self.tally.windows.weights(len(self.ids))
         margin, stop = len(weights), min(stop, len(self.ids))
         low, high = max(0, start - margin), min(len(self.ids), stop + margin)
         rows = vocabulary_rows(self.ids.read(low, high), self.lookup, low - start + margin, stop + margin - high)
-        found = count_blocks(rows, int(self.borders[-1]), self.windows, weights, self.borders)
-        blocks = [packed(self.scratch, block) for block in found]
+        found = count_blocks(rows, tally.shape[0], tally.windows, weights, tally.borders)
+        blocks = [_packed(tally.scratch, block) for block in found]
         return blocks, int(np.count_nonzero(rows[margin : margin + stop - start] >= 0))
 
 
-def merged(
-    shards: list[list[Block]], borders: Int64s, n_columns: int, scratch: ScratchFiles, executor: Executor
-) -> tuple[Int64s, list[Block]]:
-    """Add up the blocks of all shards; return where rows begin, and the blocks of the sum."""
-
-    def merge(number: int) -> tuple[Int32s, Block]:
-        n_rows = int(borders[number + 1] - borders[number])
-        blocks = [shard[number] for shard in shards]
-        waiting = [_unpacked(scratch, blocks[0], n_rows)]
-        if len(blocks) == 1:
-            return waiting[0][0], blocks[0]
-        for block in blocks[1:]:
-            waiting.append(_unpacked(scratch, block, n_rows))
-            if sum(len(columns) for _, columns, _ in waiting) > _MERGED_PAIRS:
-                waiting = [add_rows(waiting, n_columns)]
-        total = add_rows(waiting, n_columns)
-        for key, *_ in blocks:
-            scratch.drop(key)
-        return total[0], packed(scratch, total)
-
-    merged = list(executor.map(merge, range(len(borders) - 1)))
-    sizes = np.concatenate([sizes for sizes, _ in merged])
-    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), [block for _, block in merged]
-
-
-def packed(scratch: ScratchFiles, rows: Rows) -> Block:
+def _packed(scratch: ScratchFiles, rows: Rows) -> Block:
     """Keep the counts of a block of rows."""
     sizes, columns, values = rows
     part = np.concatenate([array.view(np.uint8) for array in (sizes, columns, values)])

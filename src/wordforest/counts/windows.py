@@ -95,7 +95,8 @@ def harmonic_weights(window: int) -> Int64s:
 
 def row_blocks(counts: Int64s, pairs: int, n_columns: int) -> Int64s:
     """Return borders of blocks of rows, (blocks + 1,); a word seen n times has at most ``pairs`` n pairs."""
-    most = np.minimum(counts, -(-n_columns // max(pairs, 1))) * pairs
+    pairs = max(min(pairs, n_columns), 1)
+    most = np.minimum(counts, -(-n_columns // pairs)) * pairs
     block = np.cumsum(np.minimum(most, n_columns)) // BLOCK_PAIRS
     inner = np.flatnonzero(block[1:] != block[:-1]) + 1
     return np.concatenate(([0], inner, [len(counts)])).astype(np.int64)

@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest import store
 from wordforest.counts import Counts, Tally, tally_corpus
 from wordforest.counts.association import Allocate, pmi, sppmi
-from wordforest.counts.joining import Addend, joined
+from wordforest.counts.tally import add_counts
 from wordforest.errors import InputError
 from wordforest.jobs.count_on_cluster import ClusterTally, tally_on_cluster
 from wordforest.jobs.job import Job, plain, versions
@@ -354,33 +353,15 @@ def _joined(parts: list[Counts], everything: CountSettings, scratch: ScratchFile
     rows = [np.array([vocabulary.index[word] for word in part.vocabulary.words], dtype=np.int32) for part in parts]
     prints = [part.fingerprint for part in parts]
     fingerprint = prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
-    return _added_up(zip(parts, rows, strict=True), vocabulary, fingerprint, everything, scratch, job)
+    tally = Tally(vocabulary, fingerprint, everything.windows, scratch)
+    return add_counts(tally, zip((part.matrix for part in parts), rows, strict=True), job.executor)
 
 
 def pooled(whole: Counts, settings: CountSettings, scratch: ScratchFiles, job: Job) -> Tally:
     """Return the counts of the vocabulary that the settings choose from counts of all words."""
     vocabulary, rows = choose_words(list(whole.vocabulary.words), whole.vocabulary.counts, settings.words)
-    return _added_up([(whole, rows)], vocabulary, whole.fingerprint, settings, scratch, job)
-
-
-def _added_up(
-    parts: Iterable[tuple[Counts, NDArray[np.int32]]],
-    vocabulary: Vocabulary,
-    fingerprint: str,
-    settings: CountSettings,
-    scratch: ScratchFiles,
-    job: Job,
-) -> Tally:
-    """Add up counts, each with the rows of a vocabulary that its words go to."""
-    windows, addends = settings.windows, []
-    n_contexts = windows.contexts(len(vocabulary))
-    for counts, rows in parts:
-        columns = np.where(rows < n_contexts, rows, -1)
-        if windows.mark_sides:
-            columns = np.concatenate((columns, np.where(columns < 0, -1, columns + n_contexts)))
-        addends.append(Addend(counts.matrix, rows, columns.astype(np.int32)))
-    size = (windows.columns(len(vocabulary)), 2 * windows.window)
-    return joined(addends, vocabulary, fingerprint, size, scratch, job.executor)
+    tally = Tally(vocabulary, whole.fingerprint, settings.windows, scratch)
+    return add_counts(tally, [(whole.matrix, rows)], job.executor)
 
 
 def _save(folder: Path, tally: Tally | ClusterTally, config: dict[str, Any], all_words: Path | None = None) -> None:

@@ -17,8 +17,7 @@ from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import HELD, Loss, equal_ranges
 from wordforest.coder.rows.cluster import ClusterRows, Part
 from wordforest.counts import Counts, harmonic_weights
-from wordforest.counts.association import Allocate, counts_at, log_margins, margins, pmi_rows
-from wordforest.counts.joining import move_columns
+from wordforest.counts.association import Allocate, counts_at, log_margins, margins, move_columns, pmi_rows
 from wordforest.errors import InputError
 from wordforest.jobs.count import Counted, associate
 from wordforest.jobs.job import Job

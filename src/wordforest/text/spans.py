@@ -54,17 +54,13 @@ def cut_spans(sources: Sequence[str]) -> list[Span]:
     if "-" in sources:
         raise InputError("standard input cannot be read by the workers of a cluster. Give files or URLs.")
     paths = [Path(source) for source in sources]
-    plain = [path.is_file() and path.suffix.lower() not in COMPRESSION for path in paths]
-    total = sum(path.stat().st_size for path, cut in zip(paths, plain, strict=True) if cut)
-    size = min(max(-(-total // _SPANS), _LEAST), _MOST)
+    lengths = [p.stat().st_size if p.is_file() and p.suffix.lower() not in COMPRESSION else 0 for p in paths]
+    size = min(max(-(-sum(lengths) // _SPANS), _LEAST), _MOST)
     spans = []
-    for path, source, cut in zip(paths, sources, plain, strict=True):
-        length = path.stat().st_size if cut else 0
-        whole = str(path.resolve()) if path.is_file() else source
-        if length <= size:
-            spans.append(Span(whole))
-            continue
-        spans += [Span(whole, start, min(start + size, length)) for start in range(0, length, size)]
+    for path, source, length in zip(paths, sources, lengths, strict=True):
+        whole = Span(str(path.resolve()) if path.is_file() else source)
+        parts = [Span(whole.source, start, min(start + size, length)) for start in range(0, length, size)]
+        spans += parts if length > size else [whole]
     return spans
 
 

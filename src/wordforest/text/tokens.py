@@ -285,31 +285,24 @@ def choose_words(words: list[str], counts: NDArray[np.int64], rules: WordRules) 
     The words of a list come first: the most frequent of the others fill up the places left by ``max_vocab``.
     """
     listed = frozenset(rules.keep_words) - {RARE}
-    enough = [i for i in np.flatnonzero(counts >= rules.min_count).tolist() if words[i] != RARE]
-    if listed:
-        enough = sorted({*enough, *(i for i, word in enumerate(words) if word in listed and counts[i])})
-    order = sorted(enough, key=lambda i: (-counts[i], words[i]))
-    if rules.max_vocab is not None and len(order) > rules.max_vocab:
-        first = [i for i in order if words[i] in listed]
-        others = [i for i in order if words[i] not in listed]
-        chosen = {*first, *others[: max(rules.max_vocab - len(first), 0)]}
-        order = [i for i in order if i in chosen]
-    if not order:
+    times = counts.tolist()
+    kept = [
+        i for i, word in enumerate(words) if word != RARE and times[i] >= (1 if word in listed else rules.min_count)
+    ]
+    if rules.max_vocab is not None and len(kept) > rules.max_vocab:
+        kept.sort(key=lambda i: (words[i] not in listed, -times[i], words[i]))
+        kept = kept[: max(rules.max_vocab, sum(words[i] in listed for i in kept))]
+    if not kept:
         raise InputError(
             f"no word occurs {rules.min_count} times or more (the most frequent of {len(words)} words occurs "
-            f"{max(counts, default=0)} times). Give more text or a smaller --min-count."
+            f"{max(times, default=0)} times). Give more text or a smaller --min-count."
         )
-    return _with_rare(words, counts, order)
-
-
-def _with_rare(words: list[str], counts: NDArray[np.int64], kept: list[int]) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Put what is not kept into one word at its place in the order."""
-    n_rare = int(counts.sum() - counts[kept].sum())
-    names, sizes = [words[i] for i in kept], [int(counts[i]) for i in kept]
-    place = sum(size > n_rare or (size == n_rare and name < RARE) for name, size in zip(names, sizes, strict=True))
+    ranked = [(-times[i], words[i], i) for i in kept]
+    n_rare = sum(times) - sum(times[i] for i in kept)
     if n_rare:
-        names.insert(place, RARE)
-        sizes.insert(place, n_rare)
-    rows = np.full(len(words), place, dtype=np.int32)
-    rows[kept] = [rank + (n_rare > 0 and rank >= place) for rank in range(len(kept))]
-    return Vocabulary(names, sizes), rows
+        ranked.append((-n_rare, RARE, len(words)))
+    ranked.sort()
+    ranks = np.full(len(words) + 1, -1, dtype=np.int32)  # of each word, and of those that are not kept
+    ranks[[i for *_, i in ranked]] = np.arange(len(ranked))
+    rows = np.where(ranks[:-1] < 0, ranks[-1], ranks[:-1])
+    return Vocabulary([word for _, word, _ in ranked], [-n for n, *_ in ranked]), rows

@@ -58,12 +58,8 @@ def read_npz(source: VectorFile) -> Vectors:
     except Exception as error:  # of zipfile, zlib, NumPy, and the tokenizer of Python that reads NumPy's headers
         raise InputError(f"{source.name}: not a usable .npz file ({error}). {AGAIN}") from error
     words = arrays.get("words", np.empty(0))
-    if words.ndim != 1 or words.dtype.kind not in "US":
+    if words.ndim != 1 or words.dtype.kind != "U":
         raise InputError(f"{source.name}: expected an array words of strings, but there is {_listed(arrays)}. {AGAIN}")
-    try:
-        words = np.char.decode(words, "utf-8") if words.dtype.kind == "S" else words
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source.name}: {error.object[:60]!r} among the words is not UTF-8. {AGAIN}") from error
     return _vectors(source, arrays, words.tolist())
 
 
