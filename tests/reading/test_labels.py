@@ -57,6 +57,13 @@ def test_letters_initials_and_marks_stand_behind_words() -> None:
     assert label_nodes(few, k=5) == [("ring", "n", "st")]  # enough
 
 
+def test_words_of_grammar_stand_only_where_they_are_most_of_a_label() -> None:
+    few = Vectors(["the", "ships", "of", "seas"], np.linspace(9, 8, 4)[:, None])
+    assert label_nodes(few, k=4) == [("ships", "seas")]
+    most = Vectors(["the", "ships", "of", "and"], np.linspace(9, 8, 4)[:, None])
+    assert label_nodes(most, k=4) == [("the", "ships", "and")]
+
+
 def test_words_of_many_uses_stand_behind_those_with_a_home() -> None:
     a = np.kron(np.eye(5), np.ones((3, 1)))  # three words for each of five trees
     spread = np.full((1, 5), 10.0)  # a fifth of it in every tree

@@ -21,6 +21,18 @@ _TAKEN = 6  # words that a node takes from those below, asked for or not: short 
 _ENOUGH = 3  # good words, from which on a label needs no others
 _LETTERS = 3  # of a good word, where the script has capitals: two are mostly initials and marks
 _AT_HOME = 0.4  # share of a good word in its strongest tree, over that of the median word
+# English only; other languages have --stop-words.
+_GRAMMAR = (
+    "a an the this that these those each every either neither some any all both no such another other one",
+    "i me my myself we us our ourselves you your yourself he him his himself she her hers herself it its itself",
+    "they them their theirs themselves who whom whose which what",
+    "of in to for on with at by from as into about between through over after under against during without before",
+    "among within upon per via than toward towards",
+    "and or but nor so yet if because although though while whereas unless until since when where why how whether",
+    "is am are was were be been being do does did has have had having can could may might must shall should will would",
+    "not also then there here only just very too even more most much many however therefore thus etc",
+)
+_FUNCTION_WORDS = frozenset(word for line in _GRAMMAR for word in line.split())
 
 
 class _Scored(NamedTuple):
@@ -49,10 +61,11 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words
     Then, from the roots down, a node takes its best words, but none that a node above it takes (six or k) or that
     scores higher at a sibling. Good words come first: of letters only, three or more where the script has capitals
     (two are mostly initials), and with a home: words of many uses have less than 0.4 of the median word's share in
-    their strongest tree. Only where fewer than three are good, other words of letters follow, then any. A node left
-    without words takes its best ones though they stand elsewhere; ``stop_words``, in any case, and markers such as
-    ``#rare#`` stand only where nothing else uses the node. A signed dimension is labelled by its positive side, and by
-    the negative one where nothing is positive. Scores are compared in float32, equal ones in row order.
+    their strongest tree. Only where fewer than three are good, other words of letters follow, then any. Words of
+    English grammar stand only in labels of which they would be more than half. A node left without words takes
+    its best ones though they stand elsewhere; ``stop_words``, in any case, and markers such as ``#rare#`` stand only
+    where nothing else uses the node. A signed dimension is labelled by its positive side, and by the negative one where
+    nothing is positive. Scores are compared in float32, equal ones in row order.
 
     A name that somebody gave to a node (``Vectors.given_labels``) is its label, and the words it would have had are
     still not repeated below it.
@@ -63,6 +76,7 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words
     columns = Columns(vectors)
     bits = np.log2(np.arange(len(vectors)) + _COMMON) ** rarity  # (V,)
     quality = _quality(columns, stop_words)
+    is_grammar = np.array([word.casefold() in _FUNCTION_WORDS for word in vectors.words], dtype=bool)
     chosen: list[list[int]] = [[] for _ in range(len(columns.forest))]
     taken = max(k, _TAKEN)
     for parent in range(-1, len(columns.forest)):
@@ -70,7 +84,7 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words
         best = _best_of(family, len(vectors))
         for node in family:
             fresh = ~np.isin(node.rows, _words_above(columns, chosen, node.node)) & (node.score >= best[node.rows])
-            chosen[node.node] = _choose(node, fresh, quality[node.rows], taken)
+            chosen[node.node] = _choose(node, fresh, quality[node.rows], is_grammar[node.rows], taken)
     found = [tuple(vectors.words[row] for row in rows[:k]) for rows in chosen]
     return [(vectors.given_labels[i],) if i in vectors.given_labels else label for i, label in enumerate(found)]
 
@@ -152,14 +166,23 @@ def _words_above(columns: Columns, chosen: list[list[int]], node: int) -> list[i
     return taken
 
 
-def _choose(node: _Scored, fresh: NDArray[np.bool_], quality: NDArray[np.int8], k: int) -> list[int]:
-    """Return the k best rows: fresh ones if there are any, good ones first, and others only where few are good."""
+def _choose(
+    node: _Scored, fresh: NDArray[np.bool_], quality: NDArray[np.int8], is_grammar: NDArray[np.bool_], k: int
+) -> list[int]:
+    """Return the k best rows: fresh ones if there are any, and words of grammar only where they are most of them."""
     words = quality > 0
     usable = next((wish for wish in (fresh & words, words) if wish.any()), ~words)
+    places = _best_places(node, usable, quality, k)
+    if 2 * is_grammar[places].sum() <= len(places):
+        places = _best_places(node, usable & ~is_grammar, quality, k) or places
+    return [int(row) for row in node.rows[places]]
+
+
+def _best_places(node: _Scored, usable: NDArray[np.bool_], quality: NDArray[np.int8], k: int) -> list[int]:
+    """Return the places of the k best rows: good ones first, and others only where few are good."""
     found: list[int] = []
     for grade in (3, 2, 1, 0):
         if len(found) < _ENOUGH:
-            of_grade = usable & (quality == grade)
-            best = largest(node.score[of_grade], k - len(found))
-            found += node.rows[of_grade][best].tolist()
+            places = np.flatnonzero(usable & (quality == grade))
+            found += places[largest(node.score[places], k - len(found))].tolist()
     return found
