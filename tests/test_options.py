@@ -88,7 +88,12 @@ def test_values_are_stored_as_their_kind():
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_settings_have_the_defaults_of_the_table(learner):
-    given = {"online": {}, "weighted": {"weights": "count:0.5"}, "entries": {"learner": "entries"}}[learner]
+    given = {
+        "online": {},
+        "weighted": {"weights": "count:0.5"},
+        "additive": {"additive": True},
+        "entries": {"learner": "entries"},
+    }[learner]
     for settings in (CountSettings(), TrainSettings(**given)):
         for one in fields(settings):
             if one.name not in given:

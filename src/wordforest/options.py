@@ -16,15 +16,17 @@ from typing import Any, Literal, NamedTuple
 
 from wordforest.errors import InputError
 
-# Who takes an option. Training is three: the learner online, the same with weights of pairs, and the learner entries.
-LEARNERS = ("online", "weighted", "entries")
+# Who takes an option. Training is four: the learner online, the same with weights of pairs or with additive trees, and
+# the learner entries.
+LEARNERS = ("online", "weighted", "additive", "entries")
 FROM_COUNTS = ("pca", "sc", "nnse", "hpca")
 WORD2VEC = ("cbow", "sg", "cbow-hs", "sg-hs")
 BASELINES = (*FROM_COUNTS, *WORD2VEC, "nce", "rnn")
 COMMANDS = {"train": LEARNERS, "count": ("count",), "encode": ("encode",), "baseline": BASELINES}
-_SAID = {"weighted": "with --weights"}
+_SAID = {"weighted": "with --weights", "additive": "with --additive"}
 _GROUPS = {
     **COMMANDS,
+    "coding": ("online", "weighted", "additive"),
     "all": ("count", "encode", *LEARNERS, *BASELINES),
     "text": ("count", *LEARNERS, *BASELINES),
     "counts": ("count", *LEARNERS, *FROM_COUNTS),
@@ -199,7 +201,7 @@ WORDS = Kind("words, as in ('king', 'queen')", _words, metavar="FILE")
 WHOLES = several(_whole, int, "3,3")
 REALS = several(_real, float, "0.5,0.8,1")
 
-_READ = {"measure": "ppmi", "trees": 20, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0), "nonnegative": True}
+_READ = {"measure": "ppmi", "trees": 20, "additive": True, "lam": "auto", "density": 0.069, "nonnegative": True}
 _PAIRS = {"dynamic_window": True, "subsample": 1e-4, "mark_sides": True, "weights": "count:0.6", "zeros": 0.15}
 PRESETS = {
     "paper": Preset("the paper's settings", {}),
@@ -208,7 +210,7 @@ PRESETS = {
         {**_PAIRS, "init": "spectral", "spectrum": 0.4, "unit": True},
     ),
     "readable": Preset(
-        "few non-negative codes, trees that begin as nested clusters of words",
+        "trees to read: a parent has all that its children have, few nodes a word",
         {**_READ, "init": "nested", "word_power": 0.2},
     ),
 }
@@ -222,12 +224,16 @@ SHORT_HELP = (
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items()) + "."
 _TOKENIZER = "words: raw text; whitespace: tokenised text, a sentence a line."
 _SUBSAMPLE = "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none."
+_ADDITIVE = "A parent has what it has itself plus all that its children have; codes at or above zero."
+_STABILITY = "Say how stable every node is: learn twice more, from halves of the words."
+_GROUPED = "online weighted entries ForestCoder"
+_TOLS = {"weighted": 2e-3, "additive": 2e-4, "entries": 1e-3}
 _LEARNER = "online: dictionary learning over all pairs; entries: the paper's Algorithm 1."
 _TOL = "Stop when a pass gains less than this share of the objective."
 _INIT = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
 _WEIGHTS = "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P."
 _CLUSTER = "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process."
-_EPOCHS = {"weighted": 30, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
+_EPOCHS = {"weighted": 30, "additive": 4, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
 _ETA = {**dict.fromkeys(WORD2VEC, 0.025), "nce": 0.3, "rnn": 0.05}
 
 _PANELS: dict[str, list[Option]] = {
@@ -264,22 +270,24 @@ _PANELS: dict[str, list[Option]] = {
     "Forest": [
         Option("trees", POSITIVE, 4, "train ForestCoder", "Trees; M = 13 x trees with the default branching."),
         Option("branching", WHOLES, (3, 3), "train ForestCoder", "Children of a node by depth; empty: none."),
-        Option("grow", FLAG, False, "online", "Find the shape of the trees, with as many nodes; unused ones go."),
+        Option("additive", FLAG, False, "additive ForestCoder", _ADDITIVE),
+        Option("stability", FLAG, False, "additive", _STABILITY),
+        Option("grow", FLAG, False, "online additive", "Find the shape of the trees; unused nodes go."),
         Option("lam", LAM, 0.1, "train sc nnse ForestCoder", "Weight of the penalty."),
         Option("density", SHARE, 0.5, "train ForestCoder", "With --lam auto: the share of non-zeros to aim at."),
-        Option("depth_weights", REALS, None, "train ForestCoder", "Weights of the penalty by depth.", unset="1"),
-        Option("nonnegative", FLAG, False, "online weighted ForestCoder", "Codes and dictionary at or above zero."),
+        Option("depth_weights", REALS, None, _GROUPED, "Weights of the penalty by depth.", unset="1"),
+        Option("nonnegative", FLAG, False, "coding ForestCoder", "Codes and dictionary at or above zero."),
         Option("unit", FLAG, False, "train", "Divide every vector by its length."),
         Option("dimensions", POSITIVE, 52, "baseline", "M, the length of a vector."),
     ],
     "Learning": [
         Option("learner", choice("online", "entries"), "online", "train ForestCoder", _LEARNER),
         Option("epochs", POSITIVE, 100, "train sc nnse word2vec nce rnn ForestCoder", "Passes at most.", by=_EPOCHS),
-        Option("tol", WEIGHT, 5e-3, "train ForestCoder", _TOL, by={"weighted": 2e-3, "entries": 1e-3}),
+        Option("tol", WEIGHT, 5e-3, "train ForestCoder", _TOL, by=_TOLS),
         Option("seed", NATURAL, 0, "train baseline", "Same seed, same bits."),
-        Option("init", choice("random", "rows", "nested", "spectral"), "random", "online weighted ForestCoder", _INIT),
+        Option("init", choice("random", "rows", "nested", "spectral"), "random", "coding ForestCoder", _INIT),
         Option("spectrum", SPECTRUM, 0.5, "online weighted", "Init spectral: power of the singular values in codes."),
-        Option("word_power", POWER, 0.0, "online", "A word counts like its frequency to this power."),
+        Option("word_power", POWER, 0.0, "online additive", "A word counts like its frequency to this power."),
         Option("weights", WEIGHING, "none", "train", _WEIGHTS, by={"entries": "abs"}),
         Option("zeros", WEIGHT, 1.0, "train ForestCoder", "Weight of pairs that are not stored.", by={"entries": 0.0}),
         Option("eta", STEP, None, "entries word2vec nce rnn", "Step size at the start.", unset="searched", by=_ETA),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from wordforest.coder.forest import Forest
 from wordforest.coder.losses import weighing
-from wordforest.coder.penalties import ForestL2, forest_penalty
+from wordforest.coder.penalties import NonNegativeL1, Penalty, forest_penalty
 from wordforest.counts.windows import WindowRules
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, PRESETS, Checked, check_known, default
@@ -87,6 +87,8 @@ class TrainSettings(AssociationSettings):
     init: Literal["random", "rows", "nested", "spectral"] = default("init")
     spectrum: float = default("spectrum")
     grow: bool = default("grow")
+    additive: bool = default("additive")
+    stability: bool = default("stability")
     word_power: float = default("word_power")
     epochs: int | None = None
     tol: float | None = None
@@ -119,9 +121,11 @@ class TrainSettings(AssociationSettings):
 
     @property
     def kind(self) -> str:
-        """Who learns, one of LEARNERS: online, weighted (online with weights of pairs) or entries."""
+        """Who learns, one of LEARNERS: online, weighted (online with weights of pairs), additive or entries."""
         if self.learner == "entries":
             return "entries"
+        if self.additive:
+            return "additive"
         return "online" if self.weights in (None, "none") and self.zeros in (None, 1) else "weighted"
 
     @property
@@ -133,8 +137,8 @@ class TrainSettings(AssociationSettings):
         for name in (one.name for one in fields(self)):
             takers = OPTIONS[name].takers
             if self.kind not in takers and getattr(self, name) != default(name):
-                learner = "online" if "online" in takers else "entries"
-                plain = " without weights and zeros" if learner == self.learner else ""
+                learner = "online" if "online" in takers else "additive" if "additive" in takers else "entries"
+                plain = " without weights, zeros and additive" if learner == self.learner else ""
                 raise InputError(
                     f"{name} = {getattr(self, name)} is for the learner {learner}{plain} alone. "
                     f"Use it, or leave {name} out."
@@ -145,9 +149,11 @@ class TrainSettings(AssociationSettings):
         """The forest over the dimensions."""
         return Forest.complete(self.trees, self.branching)
 
-    def penalty_over(self, forest: Forest) -> ForestL2:
+    def penalty_over(self, forest: Forest) -> Penalty:
         """Return the penalty over a forest; where lam is to be found, with a lam to start from."""
         lam = 1.0 if isinstance(self.lam, str) else self.lam
+        if self.additive:
+            return NonNegativeL1(lam)
         return forest_penalty(forest, lam, self.depth_weights, nonnegative=self.nonnegative)
 
 

@@ -22,6 +22,7 @@ CSR: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
 Neighbors: TypeAlias = list[tuple[str, float]]
 
 _ROUNDING = 1e-4  # of a parent's value: what sums of its children in few digits may be off
+_LEAST_USE = 1e-6  # a node that no word uses has no say
 _SUGGEST_FROM = 50_000  # first rows searched for a close spelling: all of a large vocabulary takes seconds
 
 
@@ -43,6 +44,8 @@ class UnknownWordError(InputError, KeyError):
 class Vectors:
     """V words and their vectors, a row each: ``matrix`` (V, M), dense or any SciPy sparse matrix.
 
+    ``use`` (M,), the share of words that use each node of an additive forest, makes cosines those of ``comparable``.
+
     Kept as write-protected float32, as an ndarray or as CSR without stored zeros. The caller's arrays
     are left alone; they are shared, not copied, where they are protected float32 already. ``labels`` are names that
     somebody gave to nodes; they go before the words that a node is named by else.
@@ -58,11 +61,13 @@ class Vectors:
         *,
         forest: Forest | None = None,
         labels: Mapping[int, str] | None = None,
+        use: Any = None,
     ) -> None:
         self.words: tuple[str, ...] = tuple(words)
         self.matrix: Dense | CSR = _protected_csr(matrix) if sparse.issparse(matrix) else _protected(matrix)
         self.forest = forest
         self.given_labels = dict(labels or {})
+        self.use = None if use is None else np.asarray(use, dtype=np.float64)
         self._row = _rows_by_word(self.words)
         self._check()
 
@@ -114,12 +119,38 @@ class Vectors:
         """All vectors as one read-only array, shape (V, M)."""
         return self.matrix if isinstance(self.matrix, np.ndarray) else _frozen(self.matrix.toarray())
 
+    def first(self, n: int) -> Vectors:
+        """Return the first n words, with all that is known of the dimensions."""
+        return Vectors(self.words[:n], self.matrix[:n], forest=self.forest, labels=self.given_labels, use=self.use)
+
+    @cached_property
+    def comparable(self) -> Vectors:
+        """These vectors, or where nodes have a ``use``: ``sqrt(a_j) log(1 / use_j)``, whose cosines say more.
+
+        In an additive forest a root is used by many words, and strongly; roots and logarithms give leaves their say.
+        """
+        if self.use is None:
+            return self
+        weights = self._weights().astype(np.float32)
+        matrix: Any = self.matrix
+        if isinstance(matrix, np.ndarray):
+            matrix = np.sqrt(np.maximum(matrix, 0)) * weights
+        else:
+            values = np.sqrt(matrix.data) * weights[matrix.indices]
+            matrix = sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+        return Vectors(self.words, matrix, forest=self.forest, labels=self.given_labels)
+
+    def _weights(self) -> NDArray[np.float64]:
+        """Return ``log(1 / use)`` of every node, (M,)."""
+        return np.asarray(np.log(1 / np.clip(np.asarray(self.use), _LEAST_USE, 1.0)))
+
     @cached_property
     def unit(self) -> Dense:
-        """All vectors divided by their norm, read-only, shape (V, M); a zero vector stays zero."""
-        size = np.sqrt(np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64))[:, None]
-        unit = np.zeros(self.dense.shape, np.float32)
-        return _frozen(np.divide(self.dense, size, out=unit, where=size > 0, casting="same_kind"))
+        """All ``comparable`` vectors divided by their norm, read-only, shape (V, M); a zero vector stays zero."""
+        dense = self.comparable.dense
+        size = np.sqrt(np.einsum("ij,ij->i", dense, dense, dtype=np.float64))[:, None]
+        unit = np.zeros(dense.shape, np.float32)
+        return _frozen(np.divide(dense, size, out=unit, where=size > 0, casting="same_kind"))
 
     @cached_property
     def own(self) -> Dense | CSR:
@@ -158,8 +189,8 @@ class Vectors:
         return word_path(self, word, labels=self.labels)
 
     def similarity(self, a: str, b: str) -> float:
-        """Return the cosine of the vectors of two words; 0 where one of them is a zero vector."""
-        u, v = self[a].astype(np.float64), self[b].astype(np.float64)
+        """Return the cosine of the ``comparable`` vectors of two words; 0 where one of them is a zero vector."""
+        u, v = (self.comparable[word].astype(np.float64) for word in (a, b))
         size = np.sqrt(u @ u) * np.sqrt(v @ v)
         return float(np.clip(u @ v / size, -1.0, 1.0)) if size > 0 else 0.0
 
@@ -170,13 +201,15 @@ class Vectors:
         """
         if isinstance(word_or_vector, str):
             row = self.index(word_or_vector)
-            return self._nearest(_dense_row(self.matrix, row), [row], k)
+            return self._nearest(self.comparable[word_or_vector], [row], k)
         vector = np.asarray(word_or_vector, dtype=np.float64)
         if vector.shape != (self.n_dimensions,) or not np.isfinite(vector).all():
             raise InputError(
                 f"expected a word or a finite vector of shape ({self.n_dimensions},), "
                 f"but a vector of shape {vector.shape} came. Pass one row of these vectors' space."
             )
+        if self.use is not None:
+            vector = np.sqrt(np.maximum(vector, 0)) * self._weights()
         return self._nearest(vector, [], k)
 
     def analogy(self, a: str, b: str, c: str, k: int = 10) -> Neighbors:

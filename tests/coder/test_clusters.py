@@ -12,8 +12,10 @@ from hypothesis.extra import numpy as hnp
 from threadpoolctl import threadpool_limits
 
 from tests.strategies import forests
-from wordforest.coder.clusters import grow, nest
+from wordforest.coder import clusters
+from wordforest.coder.clusters import Points, grow
 from wordforest.coder.forest import Forest
+from wordforest.runtime.machine import Threads
 
 
 def shared_out(whole: np.ndarray, parts: list[np.ndarray]) -> bool:
@@ -27,6 +29,10 @@ def check_nested(forest: Forest, members: list[np.ndarray], n: int) -> None:
     for node in range(len(forest)):
         if children := forest.children(node):
             assert shared_out(members[node], [members[child] for child in children])
+
+
+def nest(Z: np.ndarray, forest: Forest, seed: int) -> list[np.ndarray]:
+    return clusters.nest(Points([Z], seed=seed), forest)
 
 
 points = st.integers(1, 25).flatmap(
@@ -65,7 +71,9 @@ def test_points_equal_but_for_rounding_are_clustered_without_a_warning() -> None
 
 
 def grown(Z: np.ndarray, **changes: Any) -> tuple[Forest, list[np.ndarray]]:
-    return grow(Z, **{"trees": 2, "n_nodes": 9, "most_children": 4, "least_rows": 2, "seed": 0, **changes})
+    seed, keys = changes.pop("seed", 0), changes.pop("keys", None)
+    cloud = Points([Z], seed=seed, keys=keys, executor=Threads(changes.pop("workers", 1)))
+    return grow(cloud, **{"trees": 2, "n_nodes": 9, "most_children": 4, "least_rows": 2, **changes})
 
 
 @settings(max_examples=30)
@@ -117,14 +125,44 @@ def test_one_point_is_one_tree() -> None:
     assert (len(forest), members[0].tolist()) == (1, [0])
 
 
-def test_clusters_depend_on_the_seed_alone() -> None:
+def test_clusters_depend_on_neither_threads_nor_other_random_numbers() -> None:
     Z = np.random.default_rng(0).standard_normal((120, 5))
     np.random.seed(1)  # noqa: NPY002 what the caller does must not matter
     forest, members = grown(Z, n_nodes=20)
     np.random.seed(2)  # noqa: NPY002
     with threadpool_limits(1):
-        again, same = grown(Z, n_nodes=20)
+        again, same = grown(Z, n_nodes=20, workers=2)
     assert again == forest
     assert all(np.array_equal(a, b) for a, b in zip(members, same, strict=True))
-    other = grown(Z, n_nodes=20, seed=1)[1]
-    assert any(not np.array_equal(a, b) for a, b in zip(members, other, strict=False))
+
+
+def test_a_points_noise_belongs_to_its_key_and_not_to_its_place() -> None:
+    rng = np.random.default_rng(0)
+    Z, keys = rng.standard_normal((60, 3)), rng.integers(1, 2**63, 60, dtype=np.uint64)
+    order = rng.permutation(60)
+    one = grown(Z, n_nodes=20, keys=keys)
+    other = grown(Z[order], n_nodes=20, keys=keys[order])
+    assert one[0] == other[0]
+    for here, there in zip(one[1], other[1], strict=True):
+        assert set(keys[here]) == set(keys[order][there])
+
+
+def test_cuts_are_about_as_good_as_any_of_many_runs_of_another_k_means() -> None:
+    from sklearn.cluster import KMeans
+
+    rng = np.random.default_rng(0)
+    Z, weights = rng.standard_normal((400, 4)), rng.uniform(0.5, 2, 400)
+    spread, parts = Points([Z], weights).cut([np.arange(400)], [7], 0)[0]
+    centres = [np.average(Z[part], axis=0, weights=weights[part]) for part in parts]
+    measured = sum(weights[part] @ ((Z[part] - c) ** 2).sum(1) for part, c in zip(parts, centres, strict=True))
+    assert spread == pytest.approx(measured)
+    assert spread <= 1.01 * KMeans(7, n_init=100, random_state=0).fit(Z, sample_weight=weights).inertia_
+
+
+def test_every_depth_is_cut_in_its_own_space() -> None:
+    rng = np.random.default_rng(0)
+    coarse, fine = rng.permutation(np.repeat([0, 1], 40)), rng.permutation(np.repeat([0, 1], 40))
+    spaces = [np.eye(2)[coarse], np.eye(2)[fine]]
+    members = clusters.nest(Points(spaces), Forest.complete(2, (2,)))
+    assert all(len(set(coarse[members[root]])) == 1 for root in (0, 3))
+    assert all(len(set(fine[members[leaf]])) == 1 for leaf in (1, 2, 4, 5))

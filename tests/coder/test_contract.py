@@ -14,13 +14,15 @@ import pytest
 from scipy import sparse
 
 from tests.coder.shared import HOMES, ON_CLUSTER, low_rank_matrix, marks_of
+from wordforest.coder.additive import Additive, AdditiveSettings, mean_direction
+from wordforest.coder.dictionary import random_columns
 from wordforest.coder.entries import Entries, EntrySettings
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import density, on_host
 from wordforest.coder.lam import lam_for_training
 from wordforest.coder.learn import Learned, Learner, State, learn
 from wordforest.coder.online import Online, OnlineSettings
-from wordforest.coder.penalties import ForestL2, Penalty
+from wordforest.coder.penalties import ForestL2, NonNegativeL1, Penalty
 from wordforest.coder.rows import Rows, base
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import Weighted, WeightedSettings
@@ -30,7 +32,7 @@ from wordforest.runtime.machine import Threads
 FOREST = Forest.complete(1)
 M = len(FOREST)
 C = 30
-WORDS = {"online": 1100, "weighted": 300, "entries": 300}  # two batches of the online learner
+WORDS = {"online": 1100, "weighted": 300, "additive": 300, "entries": 300}  # two batches of the online learner
 UNSTORED = 0.3  # weight of pairs that are not stored, for the learners that have one
 GUARD = 1.25  # a pass of the entry learner is taken back where the objective is more than this times that before
 
@@ -39,6 +41,7 @@ GUARD = 1.25  # a pass of the entry learner is taken back where the objective is
 EXISTS = {
     "online": list(HOMES),
     "weighted": ["csr", "array", "device", "device-cuda", "cluster-csr", "cluster-array"],
+    "additive": list(HOMES),
     "entries": ["csr", "array"],
 }
 
@@ -85,7 +88,7 @@ class Case:
 
     @property
     def loss(self) -> Loss:
-        return Loss() if self.learner == "online" else Loss(self.weights, UNSTORED)
+        return Loss() if self.learner in ("online", "additive") else Loss(self.weights, UNSTORED)
 
     def rows(self, workers: int = 1) -> Rows:
         on_cluster = self.home.shares == "cluster"
@@ -95,6 +98,10 @@ class Case:
         rows, penalty = self.rows(workers), ForestL2(FOREST, lam)
         if self.learner == "online":
             return Online(rows, penalty, M, OnlineSettings(epochs=epochs, tol=0.0), start)
+        if self.learner == "additive":
+            settings = AdditiveSettings(epochs=epochs, tol=0.0, n_rows=250, **more)
+            start = random_columns((C, M), 0) if start is None else start
+            return Additive(rows, FOREST, NonNegativeL1(lam), settings, start, mean_direction(rows))
         if self.learner == "weighted":
             begun = None if start is None else (start, None)
             return Weighted(rows, self.loss, penalty, M, WeightedSettings(epochs=epochs, tol=0.0), begun)
@@ -117,7 +124,12 @@ class Case:
     def objective(self, learned: Learned, penalty: Penalty) -> float:
         """What the learner says it goes down, over dense matrices."""
         D, A = (on_host(part).astype(np.float64) for part in (learned.D, learned.A))
-        squares = (self.X.toarray().astype(np.float64) - A @ D.T) ** 2
+        X = self.X.toarray().astype(np.float64)
+        if self.learner == "additive":  # own activations of rows of length one
+            lengths = np.linalg.norm(X, axis=1)[:, None]
+            X = np.divide(X, lengths, out=np.zeros_like(X), where=lengths > 0)
+            return float(((X - A @ D.T) ** 2).sum() + NonNegativeL1(penalty.lam).per_word(A).sum())
+        squares = (X - A @ D.T) ** 2
         if self.learner == "online":
             return float(squares.sum() + penalty.per_word(A).sum())
         w, stored = np.full(squares.shape, UNSTORED), np.ones(squares.shape, bool)
@@ -179,7 +191,7 @@ def test_learning_resumes_from_any_step_to_the_same_bits(learner: str, home: str
         same_bits(whole, case.learn(resume=state, workers=2))
 
 
-@cases(learners=["online", "weighted"], homes=ON_CLUSTER)
+@cases(learners=["online", "weighted", "additive"], homes=ON_CLUSTER)
 def test_a_cluster_resumes_what_one_machine_began(learner: str, home: str, request: Any) -> None:
     whole, states = Case(learner, home.removeprefix("cluster-"), request).states()
     same_bits(whole, Case(learner, home, request).learn(resume=states[1]))
@@ -225,6 +237,14 @@ def test_a_huge_lam_gives_codes_of_zeros_and_a_notice(learner: str, home: str, r
     assert not on_host(learned.A).any()
     assert any("all codes are zero: lam = 1e+06" in notice for notice in learned.notices)
     check_finite(learned)
+
+
+@cases(learners=["additive"], homes=["csr", "tensor", "device", "streamed", *ON_CLUSTER])
+def test_additive_trees_find_lam_for_a_density(learner: str, home: str, request: Any) -> None:
+    case = Case(learner, home, request)
+    learned, states = case.states(density=0.4, epochs=4)
+    assert learned.history[-1].nonzeros == pytest.approx(0.4, abs=0.04)
+    same_bits(learned, case.learn(density=0.4, epochs=4, resume=states[2]))
 
 
 @cases(homes=["array"], learners=["weighted", "entries"])

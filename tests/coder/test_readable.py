@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import wordforest as wf
+from wordforest.coder.additive import own_parts
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import Learned
 from wordforest.coder.objectives import objective
@@ -95,9 +96,13 @@ def test_atoms_without_use_start_anew_only_if_asked(revive: bool) -> None:
 
 
 def coder(**changes: Any) -> wf.ForestCoder:
-    return wf.ForestCoder.readable(
-        **{"trees": 3, "nonnegative_dictionary": True, "random_state": 0, "epochs": 5, **changes}
-    )
+    return wf.ForestCoder.readable(**{"trees": 3, "random_state": 0, "epochs": 5, "density": 0.2, **changes})
+
+
+def non_negative_coder(**changes: Any) -> wf.ForestCoder:
+    """A coder with the paper's penalty, nested clusters and no negative values."""
+    own = {"trees": 3, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0), "init": "nested", "random_state": 0, "epochs": 5}
+    return wf.ForestCoder(**{**own, "nonnegative": True, "nonnegative_dictionary": True, **changes})
 
 
 def quietly(function: Any, *args: Any) -> Any:
@@ -109,7 +114,7 @@ def quietly(function: Any, *args: Any) -> Any:
 
 def test_the_readable_coder_has_the_settings_of_the_preset() -> None:
     params, preset = wf.ForestCoder.readable().get_params(), PRESETS["readable"].settings
-    same = ("trees", "lam", "depth_weights", "nonnegative", "init")
+    same = ("trees", "lam", "density", "additive", "nonnegative", "init")
     assert {name: params[name] for name in same} == {name: preset[name] for name in same}
 
 
@@ -136,14 +141,16 @@ def test_a_clone_learns_the_same(init: Any) -> None:
     np.testing.assert_array_equal(quietly(second.fit_transform, matrix()), quietly(first.fit_transform, matrix()))
 
 
+@pytest.mark.parametrize("make", [coder, non_negative_coder])
 @pytest.mark.parametrize("init", ["nested", "grown"])
 @pytest.mark.parametrize("form", [sparse.csr_array, lambda X: X.toarray()])
-def test_the_readable_coder_gives_ordered_non_negative_trees(init: str, form: Any) -> None:
-    X, ours = form(matrix()), coder(init=init)
+def test_trees_to_read_are_ordered_and_non_negative(init: str, form: Any, make: Any) -> None:
+    X, ours = form(matrix()), make(init=init)
     A = quietly(ours.fit_transform, X)
     assert A.shape == (300, len(ours.forest_)) == (300, len(ours.components_))
-    assert A.min() == ours.components_.min() == 0
-    check_strengths_fall(A, ours.forest_)
+    assert A.min() == 0
+    assert make is coder or ours.components_.min() == 0
+    check_strengths_fall(A @ own_parts(ours.forest_) if ours.additive else A, ours.forest_)
     # relative to |x|^2 codes are exact to 1e-9, and the objective is about as curved as its loss
     np.testing.assert_allclose(ours.transform(X), A, atol=1e-3)
 
@@ -154,14 +161,14 @@ def test_a_nested_coder_keeps_the_shape_asked_for() -> None:
 
 
 def test_a_grown_coder_has_no_node_that_no_row_uses() -> None:
-    ours = coder(init=NestedStart(grow=True, least_rows=2), lam=8.0)
+    ours = non_negative_coder(init=NestedStart(grow=True, least_rows=2), lam=8.0)
     A = quietly(ours.fit_transform, matrix())
     assert len(ours.forest_) < 35  # the start has 38 nodes
     assert uses_every_branch(A, ours.forest_)
 
 
 def test_order_and_pruning_leave_the_objective_as_it_was() -> None:
-    ours = coder(init="grown", lam=2.0)
+    ours = non_negative_coder(init="grown", lam=2.0)
     A = quietly(ours.fit_transform, matrix())
     assert objective(matrix(), ours.components_.T, A, ours._penalty(ours.forest_, ours.lam_)) == pytest.approx(
         ours.objective_, rel=1e-9
@@ -170,7 +177,7 @@ def test_order_and_pruning_leave_the_objective_as_it_was() -> None:
 
 @pytest.mark.parametrize("init", ["random", "nested", "grown"])
 def test_partial_fit_keeps_to_non_negative_values(init: str) -> None:
-    X, ours = matrix(), coder(init=init)
+    X, ours = matrix(), non_negative_coder(init=init)
     shares = [ours.partial_fit(X[i : i + 100]).score(X) for i in (0, 100, 200, 0, 100, 200)]
     assert ours.components_.min() >= 0
     assert shares[-1] > 0.1
@@ -178,7 +185,7 @@ def test_partial_fit_keeps_to_non_negative_values(init: str) -> None:
 
 
 def test_partial_fit_goes_on_after_a_grown_fit() -> None:
-    ours = quietly(coder(init="grown").fit, matrix())
+    ours = quietly(non_negative_coder(init="grown").fit, matrix())
     forest = ours.forest_
     ours.partial_fit(matrix(seed=1))
     assert ours.forest_ == forest
@@ -211,12 +218,14 @@ UNWEIGHTED = dict.fromkeys(
 )
 
 
+@pytest.mark.parametrize("additive", [False, True])
 @pytest.mark.parametrize("init", ["nested", "grown"])
-def test_scikit_learns_own_checks_pass(init: str) -> None:
+def test_scikit_learns_own_checks_pass(init: str, additive: bool) -> None:
     from sklearn.utils.estimator_checks import check_estimator
 
     # one small tree: with more atoms than contexts, codes are not unique and need not repeat
-    ours = wf.ForestCoder(1, (2,), nonnegative=True, nonnegative_dictionary=True, init=init, random_state=0)
+    how = {"additive": True} if additive else {"nonnegative": True, "nonnegative_dictionary": True}
+    ours = wf.ForestCoder(1, (2,), **how, init=init, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks fit far too few rows on purpose
         results = check_estimator(ours, on_fail=None, expected_failed_checks=UNWEIGHTED)

@@ -117,14 +117,17 @@ def test_rows_are_drawn_without_repeats_and_without_empty_ones() -> None:
 
 
 def nested_atoms(unit: np.ndarray, members: list[np.ndarray], forest: Forest, *, nonnegative: bool) -> np.ndarray:
-    """The definition: means of rows of length one, a child's without what its parent's has."""
-    means = np.array([unit[part].mean(0) for part in members]).T  # (C, M)
-    D = means.copy()
-    for node, above in enumerate(forest.parent):
-        if above >= 0:
-            D[:, node] -= means[:, above] * (means[:, above] @ means[:, node]) / (means[:, above] @ means[:, above])
-    D = np.maximum(D, 0) if nonnegative else D
-    return np.asarray(D / np.linalg.norm(D, axis=0))
+    """The definition: means of rows of length one, a child's without what the atoms above it have, from the root on."""
+    D = np.array([unit[part].mean(0) for part in members]).T  # (C, M)
+    for node in range(len(forest)):
+        path = [node]
+        while (above := int(forest.parent[path[0]])) >= 0:
+            path.insert(0, above)
+        for above in path[:-1]:
+            D[:, node] -= D[:, above] * (D[:, above] @ D[:, node])
+        D[:, node] = np.maximum(D[:, node], 0) if nonnegative else D[:, node]
+        D[:, node] /= np.linalg.norm(D[:, node])
+    return D
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -156,9 +159,14 @@ def test_only_the_first_rows_are_clustered() -> None:
     assert begin(NestedStart(n_rows=50, drawn=True), X).D[20:].any()
 
 
-def test_directions_have_length_one_and_empty_rows_none() -> None:
-    lengths = np.linalg.norm(directions(as_rows(matrix()), 0), axis=1)
-    np.testing.assert_allclose(lengths, (np.arange(200) % 10 != 5).astype(float), atol=1e-12)
+def test_directions_are_those_of_the_singular_value_decomposition() -> None:
+    X = np.random.default_rng(0).standard_normal((900, 12)) @ np.random.default_rng(1).standard_normal((12, 400))
+    X[7] = 0
+    unit = X / np.maximum(np.linalg.norm(X, axis=1), 1e-9)[:, None]
+    U, S, _ = np.linalg.svd(unit, full_matrices=False)
+    Z = directions(as_rows(X), 0)
+    assert Z.shape == (900, 12)  # the rest is rounding
+    np.testing.assert_allclose(abs(Z), abs(U[:, :12] * np.sqrt(S[:12])), atol=1e-6)
 
 
 def test_a_matrix_of_zeros_is_refused() -> None:

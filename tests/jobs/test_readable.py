@@ -11,6 +11,7 @@ import pytest
 
 import wordforest as wf
 from tests.commands import run_command
+from wordforest.coder.additive import own_parts
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.jobs import job
@@ -20,7 +21,7 @@ from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import TrainSettings, split_settings
 
 WAYS = {"nested": {"grow": False}, "grown": {"grow": True}}
-FAST = {"preset": "readable", "trees": 3, "epochs": 4, "min_count": 1}
+FAST = {"preset": "readable", "trees": 3, "epochs": 4, "min_count": 1, "density": 0.2}
 RESULTS = ("codes.safetensors", "dictionary.safetensors", "vocab.tsv", "forest.json")
 
 
@@ -30,7 +31,8 @@ def uses_every_branch(A: np.ndarray, forest: Forest) -> bool:
 
 
 def check_strengths_fall(A: np.ndarray, forest: Forest) -> None:
-    home = np.bincount(abs(A[A.any(1)]).argmax(1), minlength=len(forest))  # rows whose largest value a node has
+    Z = A @ own_parts(forest)  # what every node has beside its children
+    home = np.bincount(Z[A.any(1)].argmax(1), minlength=len(forest))  # rows that are most at home in a node
     worth = np.array([home[i:end].sum() for i, end in enumerate(forest.end)])
     for siblings in [forest.roots, *map(forest.children, range(len(forest)))]:
         assert (np.diff(worth[list(siblings)]) <= 1e-9 * worth.max()).all()
@@ -56,7 +58,9 @@ def same_results(a: Path, b: Path) -> bool:
 def check_readable(run: wf.Run, *, grow: bool) -> None:
     A = run.codes.toarray()
     assert run.codes.data.min() > 0
-    assert run.dictionary.min() >= 0
+    children = np.flatnonzero(run.forest.parent >= 0)
+    assert not ((A[:, children] > 0) & (A[:, run.forest.parent[children]] == 0)).any()
+    assert run.nodes["use"] == pytest.approx((A > 0).mean(0), abs=1e-6)
     check_strengths_fall(A, run.forest)
     assert run.dictionary.shape[1] == len(run.forest)
     if grow:
@@ -78,8 +82,8 @@ def test_a_broken_run_goes_on_to_the_same_bits(
     settings = {**FAST, **WAYS[way], "max_vocab": 1100, "tol": 0.0}
     monkeypatch.setattr(job, "_SHARE", 1e9)  # a checkpoint after every step
     whole = wf.train(large_corpus, out=tmp_path / "whole", **settings)
-    assert len(whole.history) == 9  # two batches in each of four passes, and the last one
-    for at in (0, 5):
+    assert len(whole.history) == 5  # four passes, and the last one
+    for at in (0, 3):
         run = tmp_path / str(at)
         with pytest.raises(KeyboardInterrupt):
             wf.train(large_corpus, out=run, report=Breaks(at), **settings)
@@ -110,7 +114,9 @@ def test_frequent_words_count_more_with_a_power(corpus: Path, tmp_path: Path) ->
     counts = wf.count_corpus(corpus, tmp_path / "counts", min_count=1)
 
     def share_left(power: float) -> np.ndarray:
-        run = wf.train(corpus, **{**FAST, "trees": 1, "epochs": 20}, word_power=power)
+        run = wf.train(
+            corpus, measure="ppmi", nonnegative=True, init="nested", lam=0.8, trees=1, min_count=1, word_power=power
+        )
         X = associate(counts, "ppmi").toarray()
         return np.asarray(((X - run.codes.toarray() @ run.dictionary.T) ** 2).sum(1) / (X**2).sum(1))
 
@@ -159,7 +165,7 @@ def test_settings_that_do_not_go_together_are_refused(wrong: dict[str, Any], wor
 
 
 def trained(corpus: Path, out: Path, *options: Any) -> Path:
-    fast = ("--trees", 3, "--epochs", 4, "--min-count", 1, "--quiet")
+    fast = ("--trees", 3, "--epochs", 4, "--min-count", 1, "--density", 0.2, "--quiet")
     result = run_command("train", corpus, "--out", out, "--preset", "readable", *fast, *options)
     assert result.returncode == 0, result.stderr
     return out
@@ -173,7 +179,8 @@ def test_the_command_gives_what_train_gives_for_any_number_of_workers(corpus: Pa
     assert same_results(one, tmp_path / "two")
     check_readable(wf.load_run(one), **WAYS[way])
     config = json.loads((one / "config.json").read_text())
-    preset = {**PRESETS["readable"].settings, "trees": 3, **WAYS[way]}
+    preset = {**PRESETS["readable"].settings, "trees": 3, "density": 0.2, **WAYS[way], "lam": config["lam"]}
+    assert config["lam"] > 0
     assert {name: config[name] for name in preset} == json.loads(json.dumps(preset))
 
 
@@ -185,6 +192,7 @@ def test_options_go_before_the_preset(corpus: Path, tmp_path: Path) -> None:
         0.3,
         "--measure",
         "pmi",
+        "--no-additive",
         "--no-nonnegative",
         "--init",
         "rows",
@@ -210,15 +218,8 @@ def test_options_go_before_the_preset(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_the_options_need_no_preset(corpus: Path, tmp_path: Path) -> None:
-    options = ("--measure", "ppmi", "--nonnegative", "--init", "nested", "--grow", "--lam", 0.8)
-    more = (
-        "--depth-weights",
-        "0.5,0.8,1",
-        "--word-power",
-        0.2,
-        "--tol",
-        TrainSettings(**PRESETS["readable"].settings).tol,
-    )
+    options = ("--measure", "ppmi", "--nonnegative", "--init", "nested", "--grow", "--additive")
+    more = ("--lam", "auto", "--density", 0.2, "--word-power", 0.2)
     result = run_command(
         "train",
         corpus,
@@ -240,11 +241,10 @@ def test_the_options_need_no_preset(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_a_grown_run_has_trees_of_its_own_shapes(large_corpus: Path, tmp_path: Path) -> None:
-    run = wf.load_run(trained(large_corpus, tmp_path / "run", "--grow", "--max-vocab", 500, "--lam", 5))
+    run = wf.load_run(trained(large_corpus, tmp_path / "run", "--grow", "--max-vocab", 500))
     forest = run.forest
     sizes = {int(forest.end[root] - root) for root in forest.roots}
     assert len(sizes) > 1
-    assert len(forest) < 30  # of 39: lam is too large for the others
     assert uses_every_branch(run.codes.toarray(), forest)
     assert json.loads((tmp_path / "run" / "forest.json").read_text())["parent"] == forest.parent.tolist()
 
@@ -258,7 +258,8 @@ def test_a_grown_run_has_trees_of_its_own_shapes(large_corpus: Path, tmp_path: P
             ("--preset", "readable", "--depth-weights", "a,b"),
             "depth_weights = 'a,b', but it must be numbers with commas",
         ),
-        (("--preset", "readable", "--depth-weights", "1,-1"), "must be a finite number > 0"),
+        (("--depth-weights", "1,-1"), "must be a finite number > 0"),
+        (("--preset", "readable", "--depth-weights", "1,2"), "without weights, zeros and additive alone"),
         (("--preset", "quick"), "readable"),
     ],
 )

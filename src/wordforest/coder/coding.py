@@ -17,7 +17,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.certificate import duality_gaps
 from wordforest.coder.kernels import namespace
-from wordforest.coder.penalties import Penalty
+from wordforest.coder.penalties import NonNegativeL1, Penalty
 from wordforest.coder.rows import Rows, Words, as_rows
 from wordforest.coder.rows.base import split_rows
 from wordforest.errors import InputError
@@ -170,6 +170,32 @@ def admm(
     return Codes(Z, max_iter, False)
 
 
+def coordinate_descent(
+    XD: Array,
+    gram: Gram,
+    penalty: Penalty,
+    *,
+    start: Array | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> Codes:
+    """One coordinate of a code after the other, for the non-negative l1 penalty, where most are zero and stay so.
+
+    A sweep over all coordinates, then sweeps over those that are on until they settle, ``max_iter`` times at most. Ends
+    when no coordinate of any word moved by more than ``tol`` times the length of its atom. Tensors go to ``admm``.
+    """
+    if not isinstance(penalty, NonNegativeL1):
+        raise InputError(f"coordinate descent solves NonNegativeL1, not {type(penalty).__name__}. Use admm or fista.")
+    if namespace(XD) is not np:
+        return admm(XD, gram, penalty, start=start, tol=tol, max_iter=max_iter)
+    from wordforest.coder.kernels import compiled
+
+    A = np.zeros_like(XD) if start is None else np.array(start, order="C")
+    rounding = float(np.finfo(XD.dtype).eps)
+    n_iter = compiled.descend(np.ascontiguousarray(XD), gram.DD, penalty.lam / 2, tol, rounding, max_iter, A)
+    return Codes(A, n_iter, n_iter < max_iter)
+
+
 def solve_exactly(
     XD: Array,
     squares: Array,
@@ -300,7 +326,8 @@ class Solved(NamedTuple):
 def code_batch(rows: Rows, words: Words, batch: Array, coding: Coding) -> tuple[Array, list[Sums]]:
     """Give a batch of words better codes; return the weighted change, (b, M), and the sums of every shard.
 
-    ``words`` are A (V, M), penalties and losses (V,), and weights (V,) if words count differently.
+    ``words`` are A (V, M), penalties and losses (V,), weights (V,) if words count differently, and lengths (V,) if rows
+    are divided by them before they are coded.
     """
     M = coding.D.shape[1]
     change = kernels.zeros((len(batch), M), coding.D)
@@ -328,7 +355,7 @@ def _together(left: tuple[Array, Sums], right: tuple[Array, Sums]) -> tuple[Arra
 def _code_block(rows: Rows, words: Words, coding: Coding, block: Array) -> tuple[Array, Sums]:
     """Give a block of words codes never worse than those they have."""
     A, gram, penalty = words["A"], coding.gram, coding.penalty
-    XD = rows.times(block, coding.D)  # (b, M)
+    XD = products(rows, words, block, coding.D)  # (b, M)
 
     def solve(some: Any, start: Array | None, n_iter: int) -> Array:
         return coding.solver(XD[some], gram, penalty, start=start, tol=0.0, max_iter=n_iter).A
@@ -350,8 +377,8 @@ def _code_block(rows: Rows, words: Words, coding: Coding, block: Array) -> tuple
     filled = uses if "weights" not in words else kernels.uses(new) - kernels.uses(old)
     penalties = penalty.per_word(new)
     A[block], words["penalties"][block] = new, penalties  # last: a block that memory was too small for begins again
-    words["losses"][block] = after - penalties + rows.squares()[block]
-    return change, Sums(AA, cross, uses, int(filled.sum()))
+    words["losses"][block] = after - penalties + squares_of(rows, words, block)
+    return divided(change, words, block), Sums(AA, cross, uses, int(filled.sum()))
 
 
 def weigh(values: Array, words: Words, block: Array) -> Array:
@@ -360,6 +387,22 @@ def weigh(values: Array, words: Words, block: Array) -> Array:
         return values
     weights = words["weights"][block]
     return values * (weights if values.ndim == 1 else weights[:, None])
+
+
+def divided(values: Array, words: Words, block: Array) -> Array:
+    """Return values of some words, (b, M), divided by the lengths of their rows, if rows are."""
+    return values / words["lengths"][block][:, None] if "lengths" in words else values
+
+
+def products(rows: Rows, words: Words, block: Array, D: Array) -> Array:
+    """Return ``X[block] @ D``, shape (b, M), of rows divided by their lengths if they are."""
+    return divided(rows.times(block, D), words, block)
+
+
+def squares_of(rows: Rows, words: Words, block: Array) -> Array:
+    """Return ``|x_v|^2`` of some words, (b,), of rows divided by their lengths if they are."""
+    squares = rows.squares()[block]
+    return squares / kernels.wide(words["lengths"][block]) ** 2 if "lengths" in words else squares
 
 
 def code_to_the_end(rows: Rows, words: Words, batch: Array, coding: Coding) -> list[Solved]:
@@ -376,8 +419,8 @@ def code_to_the_end(rows: Rows, words: Words, batch: Array, coding: Coding) -> l
 @by_halves(lambda left, right: left.and_(right))
 def _solve_block(rows: Rows, words: Words, coding: Coding, block: Array) -> Solved:
     """Code a block of words to the end."""
-    measured, squares = "losses" in words, rows.squares()[block]
-    XD = rows.times(block, coding.D)
+    measured, squares = "losses" in words, squares_of(rows, words, block)
+    XD = products(rows, words, block, coding.D)
     codes = solve_exactly(
         XD,
         squares,
@@ -406,9 +449,12 @@ def encode(
     solver: Solver = admm,
     tol: float | None = None,
     max_iter: int = EXACT_ITER,
+    lengths: Array | None = None,
     executor: Executor | None = None,
 ) -> Codes:
     """Code all rows of X (V, C), a matrix or Rows, with the dictionary D (C, M), in blocks that stay in cache.
+
+    ``lengths`` (V,) are numbers by which rows are divided first.
 
     Every row is solved to a duality gap of ``tol * |x|^2`` (default 1e-6 in float32, 1e-9 in float64); the worst is
     returned. Codes are where X is: tensors if that is a GPU.
@@ -424,6 +470,8 @@ def encode(
         D = kernels.as_type(D, rows.like)
         coding = Coding(D, Gram(D.T @ D), penalty, solver, tol=tol, max_iter=max_iter)
         words: Words = {"A": rows.zeros((V, M))}
+        if lengths is not None:
+            words["lengths"] = rows.own(lengths)
         solved = [block for part in rows.run(code_to_the_end, words, rows.numbers(V), coding) for block in part]
     if not np.isfinite([block.gap for block in solved]).all():
         raise InputError("the codes are not finite: the values of X are too large. Scale the data, or use float64.")

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
+from wordforest.coder.additive import encode_additive
 from wordforest.coder.coding import encode
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.fit import Fitted, Plan, fit, start_named
@@ -21,7 +23,7 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import inner_products, on_host, row_squares, zeros
 from wordforest.coder.learn import check_learning_fits
 from wordforest.coder.objectives import objective
-from wordforest.coder.penalties import ForestL2, NoPenalty, forest_penalty
+from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty, forest_penalty
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.starts import Asked, Start
@@ -33,13 +35,22 @@ from wordforest.runtime.machine import Threads, available_cores, check_device
 Array = NDArray[Any]
 
 
+def _learns_on(coder: ForestCoder) -> bool:
+    """Say whether a coder has partial_fit."""
+    if coder.additive:
+        raise InputError("an additive forest is learned from all rows at once: its clusters need them. Use fit.")
+    return True
+
+
 class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Codes the rows of any matrix, sparse or dense, under the forest penalty.
 
     Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over dictionaries with columns in the unit ball; there is no
     1/2 before the loss. ``lam="auto"`` is chosen so that about ``density`` of all codes are not zero. ``forest`` (a
     Forest or a list of parents) takes the place of ``trees`` and ``branching``; ``depth_weights`` gives a weight of the
-    penalty for each depth, the last going for all below; ``nonnegative`` keeps codes at or above zero,
+    penalty for each depth, the last going for all below. ``additive`` trees (``coder/additive.py``) have a parent on
+    wherever a child is: it has what it has itself plus all that its children have; rows are divided by their lengths,
+    and lam is that of such rows. ``nonnegative`` keeps codes at or above zero,
     ``nonnegative_dictionary`` the dictionary. ``init`` says where the dictionary begins: random, rows of X, nested
     clusters of rows, grown (nested clusters that also find the shape of the trees, with at most as many nodes),
     spectral (rotated singular vectors), or a Start object. ``weights`` says how much each stored pair of X counts (all
@@ -63,6 +74,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         forest: Forest | Sequence[int] | None = None,
         depth_weights: Sequence[float] | None = None,
         density: float = default("density"),
+        additive: bool = default("additive"),
         nonnegative: bool = default("nonnegative"),
         nonnegative_dictionary: bool = False,
         init: str | Start = default("init"),
@@ -81,6 +93,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.forest = forest
         self.depth_weights = depth_weights
         self.density = density
+        self.additive = additive
         self.nonnegative = nonnegative
         self.nonnegative_dictionary = nonnegative_dictionary
         self.init = init
@@ -95,9 +108,9 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     @classmethod
     def readable(cls, **more: Any) -> ForestCoder:
-        """Return a coder whose trees are made to be read: nested clusters, few and non-negative codes.
+        """Return a coder whose trees are made to be read: additive, from nested clusters, with few nodes a row.
 
-        For counts or positive associations also pass ``nonnegative_dictionary=True``.
+        lam is found for the density asked for, whatever the matrix: associations, tf-idf, dense embeddings.
         """
         known = cls().get_params()
         preset = {name: value for name, value in PRESETS["readable"].settings.items() if name in known}
@@ -137,6 +150,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self.learner not in ("online", "entries"):
             raise InputError(f"learner = {self.learner!r}, but it must be one of online, entries.")
         forest, loss = self._forest(), self._loss(X)
+        if self.additive and (self.learner != "online" or not loss.is_plain or self.depth_weights is not None):
+            raise InputError("an additive forest is learned by the learner online, without weights. Leave them out.")
         check_learning_fits(X.shape[0], X.shape[1], len(forest))
         if sample_weight is not None and not (loss.is_plain and self.learner == "online"):
             raise InputError("rows and pairs have weights. Multiply the weights of a row's pairs by the row's instead.")
@@ -148,13 +163,15 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             auto_lam=self.lam == "auto",
             density=self.density,
             start=self._start(),
-            nonnegative=self.nonnegative_dictionary,
+            nonnegative=self.nonnegative_dictionary or (self.additive and _has_no_negatives(X)),
             loss=loss,
             word_weights=sample_weight,
             seed=self._seed(),
             settings={name: value for name, value in given.items() if value is not None},
+            additive=self.additive,
         )
 
+    @available_if(_learns_on)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
         """Go on learning with more rows. What was learned before stays in sums of fixed size, not in rows."""
         if self.learner != "online" or self.lam == "auto" or not self._loss(None).is_plain:
@@ -200,7 +217,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         loss = Loss() if self.learner == "entries" else self._loss(X, fitting=False)
         if not loss.is_plain:
             return np.asarray(on_host(encode_weighted(rows, loss, D, penalty)))
-        codes = encode(rows, D, penalty)
+        codes = encode_additive(rows, D, self.forest_, self.lam_) if self.additive else encode(rows, D, penalty)
         if not codes.converged:
             warnings.warn(f"the worst relative gap is {codes.gap:.1e}", ConvergenceWarning, stacklevel=2)
         return np.asarray(on_host(codes.A))
@@ -279,7 +296,9 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         zeros = default("zeros", self.learner) if self.zeros is None else self.zeros
         return Loss(weights if weights is None or callable(weights) else np.ravel(weights), zeros)
 
-    def _penalty(self, forest: Forest, lam: Any) -> ForestL2:
+    def _penalty(self, forest: Forest, lam: Any) -> Penalty:
+        if self.additive:
+            return NonNegativeL1(lam)
         return forest_penalty(forest, lam, self.depth_weights, nonnegative=self.nonnegative)
 
     def __sklearn_tags__(self) -> Any:
@@ -287,3 +306,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float32", "float64"]
         return tags
+
+
+def _has_no_negatives(X: Any) -> bool:
+    """Say whether no value of a matrix, sparse or dense, is below zero."""
+    return bool(np.min(X.data if hasattr(X, "indptr") else X, initial=0) >= 0)

@@ -13,12 +13,13 @@ from typing import Any, Literal
 import numpy as np
 
 from wordforest.coder import kernels
+from wordforest.coder.additive import Additive, AdditiveSettings, activations, mean_direction, own_parts
 from wordforest.coder.entries import Entries, EntrySettings
 from wordforest.coder.forest import Forest, in_order
 from wordforest.coder.lam import lam_for_training
 from wordforest.coder.learn import Learned, Learner, OnStep, State, Step, learn
 from wordforest.coder.online import Online, OnlineSettings
-from wordforest.coder.penalties import Penalty, with_lam
+from wordforest.coder.penalties import NonNegativeL1, Penalty, with_lam
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.starts import Asked, Begun, NestedStart, RandomStart, RowStart, SpectralStart, Start
@@ -49,6 +50,8 @@ class Plan:
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)  # epochs, tol, and what else the learner takes
     allocate: Any = np.empty
+    additive: bool = False  # a parent has what its children have, too
+    keys: Array | None = None  # of rows, (V,), uint64: what tells them apart wherever they stand
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +80,16 @@ def fit(
     ``on_start`` hears of the steps of a start that learns, ``say`` what is being done, in words.
     """
     begun = Begun(None, plan.forest)
-    random = isinstance(plan.start, RandomStart)
+    mean = mean_direction(rows, plan.word_weights) if plan.additive else None
+    random = isinstance(plan.start, RandomStart) and not plan.additive
     if not random and (resume is None or plan.start.shapes):
         say(f"starting from {plan.start.about}")
-        counted = _counted(rows, plan.word_weights)
-        begun = plan.start(counted, plan.forest, Asked(plan.nonnegative, plan.seed, plan.loss, on_start))
+        counted, weights, keys = _counted(rows, plan.word_weights, plan.keys)
+        asked = Asked(plan.nonnegative, plan.seed, plan.loss, on_start, weights, keys, mean)
+        begun = plan.start(counted, plan.forest, asked)
     penalty = plan.make_penalty(begun.forest)
+    if mean is not None:
+        return _fit_additive(rows, plan, penalty, begun, mean, resume, on_step)
     if plan.auto_lam:
         lam = lam_for_training(
             rows, penalty, len(begun.forest), plan.density, plan.seed, nonnegative=plan.nonnegative, loss=plan.loss
@@ -97,11 +104,36 @@ def fit(
     return Fitted(D, A, forest, penalty, learned, notes)
 
 
-def _counted(rows: Rows, weights: Array | None) -> Rows:
-    """Return the rows that count, for a start to look at."""
+def _counted(rows: Rows, weights: Array | None, keys: Array | None) -> tuple[Rows, Array | None, Array | None]:
+    """Return the rows that count, for a start to look at, with their weights and keys."""
     if weights is None or (weights > 0).all() or not weights.any():
-        return rows
-    return rows.take(np.flatnonzero(weights > 0))
+        return rows, weights, keys
+    counted = np.flatnonzero(weights > 0)
+    return rows.take(counted), weights[counted], None if keys is None else keys[counted]
+
+
+def _fit_additive(
+    rows: Rows,
+    plan: Plan,
+    penalty: Penalty,
+    begun: Begun,
+    mean: Array,
+    resume: State | None,
+    on_step: OnStep | None,
+) -> Fitted:
+    """Learn an additive forest; its atoms are returned at right angles to the mean."""
+    density = plan.density if plan.auto_lam else None
+    drawn = getattr(plan.start, "drawn", False)
+    settings = AdditiveSettings(
+        seed=plan.seed, nonnegative=plan.nonnegative, density=density, drawn=drawn, **plan.settings
+    )
+    learner = Additive(rows, begun.forest, NonNegativeL1(penalty.lam), settings, begun.D, mean, plan.word_weights)
+    learned = learn(learner, resume=resume, on_step=on_step)
+    Z, W = kernels.on_host(learned.A), kernels.on_host(learned.D)
+    forest, D = begun.forest, W @ own_parts(begun.forest).T.astype(W.dtype)
+    forest, Z, D = in_order(forest, Z, D, prune=getattr(plan.start, "grow", False))
+    penalty = with_lam(penalty, learned.facts["lam"])
+    return Fitted(D, activations(Z, forest, rows.lengths()), forest, penalty, learned, _notes(plan, penalty, learned))
 
 
 def _learner(rows: Rows, plan: Plan, penalty: Penalty, begun: Begun) -> Learner:
@@ -122,7 +154,7 @@ def _notes(plan: Plan, penalty: Penalty, learned: Learned) -> list[str]:
         notes.append(
             f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word."
         )
-    reached = kernels.density(learned.A)
+    reached = learned.history[-1].nonzeros
     if plan.auto_lam and not 0.75 < reached / plan.density < 1.25:
         notes.append(
             f"warning: {reached:.1%} non-zeros came out. Give --lam by hand, near {penalty.lam:.4g}, to get closer."

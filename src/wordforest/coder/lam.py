@@ -11,7 +11,7 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.certificate import lam_max, zero_is_best
-from wordforest.coder.coding import Gram, admm
+from wordforest.coder.coding import Gram, Solver, admm
 from wordforest.coder.kernels import namespace
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import Penalty, with_lam
@@ -24,16 +24,27 @@ from wordforest.runtime.machine import one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 _TOL, _MAX_ITER = 1e-5, 500  # of the solver, at each weight
-_NEAR_DENSITY = 0.01  # a density as good as the wanted one
+_NEAR_DENSITY = 0.02  # share of the wanted density by which another is as good
 _SMALLEST = 1e-8  # share of the largest weight below which no density is looked for
 _HALVINGS = 30
 
 
-def lam_for_density(XD: Array, gram: Gram, penalty: Penalty, density: float) -> float:
+def lam_for_density(
+    XD: Array,
+    gram: Gram,
+    penalty: Penalty,
+    density: float,
+    *,
+    solver: Solver = admm,
+    max_iter: int = _MAX_ITER,
+    smallest: float = _SMALLEST,
+    seen: Callable[[Array], Array] = lambda codes: codes,
+) -> float:
     """Return the lam whose codes of the words XD (b, M) have about this share of non-zeros.
 
-    That is within 0.01, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps down from
-    ``lam_max``, then halvings of log lam.
+    That is within a 50th of it, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps down
+    from ``lam_max``, to ``smallest`` times that, then halvings of log lam. ``seen`` makes of codes what the density is
+    of.
     """
     if not 0 <= density <= 1:
         raise InputError(f"density = {density}, but a share of non-zeros lies between 0 and 1.")
@@ -52,20 +63,22 @@ def lam_for_density(XD: Array, gram: Gram, penalty: Penalty, density: float) -> 
         A = namespace(XD).zeros_like(XD)
         live = ~zero_is_best(XD, own)
         if bool(live.any()):
-            A[live] = admm(XD[live], gram, own, start=start[live], tol=_TOL, max_iter=_MAX_ITER).A
-        return kernels.density(A)
+            A[live] = solver(XD[live], gram, own, start=start[live], tol=_TOL, max_iter=max_iter).A
+        return kernels.density(seen(A))
 
-    return search_lam(density_at, density, largest)
+    return search_lam(density_at, density, largest, smallest)
 
 
-def search_lam(density_at: Callable[[float], float], density: float, largest: float) -> float:
+def search_lam(
+    density_at: Callable[[float], float], density: float, largest: float, smallest: float = _SMALLEST
+) -> float:
     """Return the lam at which a density is about the wanted one; at ``largest`` all codes are zero."""
     low, high, best, reached = 0.0, largest, largest, 0.0
     for _ in range(_HALVINGS):
-        if abs(reached - density) <= _NEAR_DENSITY or (low and log(high / low) < _TOL):
+        if abs(reached - density) <= _NEAR_DENSITY * density or (low and log(high / low) < _TOL):
             break
         lam = sqrt(low * high) if low else high / 10
-        if lam < _SMALLEST * largest:
+        if lam < smallest * largest:
             break
         found = density_at(lam)
         low, high = (low, lam) if found < density else (lam, high)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.coding import Coding, Gram, Solver, admm, code_batch, code_to_the_end, weigh
+from wordforest.coder.coding import Coding, Gram, Solver, admm, code_batch, code_to_the_end, squares_of, weigh
 from wordforest.coder.dictionary import CodeStats, random_columns, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
 from wordforest.coder.penalties import Penalty
@@ -87,6 +87,7 @@ class Online(Learner):
         settings: OnlineSettings | None = None,
         start: Array | None = None,
         weights: Array | None = None,
+        lengths: Array | None = None,
     ) -> None:
         super().__init__()
         self.rows, self.penalty, self.start = rows, penalty, start
@@ -98,10 +99,11 @@ class Online(Learner):
             raise InputError(f"X has shape {rows.shape}, but learning needs at least one word and one context.")
         check_learning_fits(rows.words_here, C, M)
         self.M = M
-        squares = rows.finite_squares()  # |x_v|^2, (V,)
-        self.words: Words = {"losses": squares + 0, "penalties": squares * 0}
-        if weights is not None:
-            self.words["weights"] = rows.own(weights)
+        given = {"weights": weights, "lengths": lengths}
+        self.words: Words = {name: rows.own(values) for name, values in given.items() if values is not None}
+        rows.finite_squares()
+        squares = squares_of(rows, self.words, slice(None))  # |x_v|^2, (V,)
+        self.words |= {"losses": squares + 0, "penalties": squares * 0}
         self.energy = float(self._weighted(squares).sum())
         self._uses = kernels.zeros((M,), rows.like, "int64")
         self._filled = 0
@@ -154,10 +156,14 @@ class Online(Learner):
         coded = self._loss()
         dead = self._uses == 0
         self.AA[dead], self.AA[:, dead], self.XA[:, dead] = 0, 0, 0  # what rounding has left there
-        update = update_nonnegative_dictionary if self.nonnegative else update_dictionary
-        self.D = update(self.D, CodeStats(self.AA, self.XA), self.gram.DD, executor=self.rows.executor)
+        self.D = self._updated(self.D, CodeStats(self.AA, self.XA), self.gram.DD)
         self.atoms_moved()
         return Moved(self.objective(), coded - self._loss(), len(batch))
+
+    def _updated(self, D: Array, stats: CodeStats, DD: Array) -> Array:
+        """Return a better dictionary for the codes as they are."""
+        update = update_nonnegative_dictionary if self.nonnegative else update_dictionary
+        return update(D, stats, DD, executor=self.rows.executor)
 
     def finish(self) -> Moved:
         """Code all words to the end."""

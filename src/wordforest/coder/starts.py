@@ -22,23 +22,33 @@ from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, learn_weighted
 from wordforest.errors import InputError
 from wordforest.options import default
+from wordforest.runtime.machine import Executor
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
-_DIRECTIONS = 52  # dimensions in which rows are compared
+_DIRECTIONS = (52, 52, 200)  # in which trees are told apart, their children, and all below: finer parts need finer ones
 _FAINT_DIRECTION = 1e-3  # singular values below this share of the largest are noise
+_SPARE = 20  # directions more than are wanted, so that these are right
+_POWERS = 3  # times that rows are multiplied to tell strong directions from faint ones
 _FAINT = 1e-6  # the same for factors
 _BALANCED = 0.5  # power at which both halves of a weighted pass are equally well conditioned
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a start beside a forest: no negative values, a seed, the loss, and who hears of its steps."""
+    """What is asked of a start beside a forest: no negative values, a seed, the loss, and who hears of its steps.
+
+    ``weights`` (V,) says how much each row counts, ``keys`` (V,), uint64, tells rows apart wherever they stand, and
+    ``mean`` (C,), of length one, is a direction that needs no atom.
+    """
 
     nonnegative: bool = False
     seed: int = 0
     loss: Loss = field(default_factory=Loss)
     on_step: Callable[[Step], None] = lambda _: None
+    weights: Any = None
+    keys: Any = None
+    mean: Array | None = None
 
 
 _NOTHING = Asked()
@@ -102,7 +112,7 @@ class NestedStart:
     Rows are compared by their directions in the subspace that explains X best, its spectrum flattened to the square
     root. k-means, with rows weighed by their length, cuts them into as many clusters as there are trees, each of these
     into as many as its root has children, and so on. A root's atom is the mean of its rows, each divided by its length.
-    A child's atom is what its mean adds to its parent's: the part that points elsewhere.
+    A child's atom is what its mean adds to the atoms above it: the part that points elsewhere.
 
     ``n_rows`` rows are clustered at most: the first (words come by frequency), or drawn at random if ``drawn``.
     ``grow`` finds the shape: the forest given says how many trees and nodes, not where the nodes are. The node whose
@@ -129,23 +139,28 @@ class NestedStart:
         home, seed, nonnegative = as_rows(X), asked.seed, asked.nonnegative
         squares = kernels.on_host(home.squares())
         rows = self._rows(squares, seed)
-        Z, lengths = directions(home, seed)[rows], np.sqrt(squares[rows])
+        Z = directions(home, seed)[rows]
+        spaces = [unit_rows(Z[:, :n]) for n in _DIRECTIONS]
+        keys = None if asked.keys is None else asked.keys[rows]
+        points = clusters.Points(spaces, np.sqrt(squares[rows]), keys, seed, home.executor)
         if self.grow:
             forest, members = clusters.grow(
-                Z,
+                points,
                 trees=len(forest.roots),
                 n_nodes=len(forest),
                 most_children=self.most_children,
                 least_rows=self.least_rows,
-                seed=seed,
-                weights=lengths,
             )
         else:
-            members = clusters.nest(Z, forest, seed, weights=lengths)
-        D = _means(home, [rows[part] for part in members], squares)  # (C, M)
-        for node in reversed(range(len(forest))):  # children before their parents, which they are measured against
-            parent = int(forest.parent[node])
-            added = D[:, node] if parent < 0 else _beyond(D[:, node], D[:, parent])
+            members = clusters.nest(points, forest)
+        D = _means(home, [rows[part] for part in members], squares, asked)  # (C, M)
+        for node in range(len(forest)):  # parents before their children, which are measured against them
+            above: list[int] = []
+            while (parent := int(forest.parent[above[-1] if above else node])) >= 0:
+                above.append(parent)
+            added = D[:, node] + 0
+            for one in reversed(above):
+                added -= D[:, one] * (D[:, one] @ added)
             if not _set_atom(D, node, added, nonnegative):
                 own = members[node] if len(members[node]) else np.arange(len(rows))
                 row = np.random.default_rng((seed, node)).choice(rows[own])
@@ -163,22 +178,41 @@ class NestedStart:
 
 
 def directions(rows: Rows, seed: int) -> Array:
-    """Return every row of X (V, C) as a direction, (V, K) of length one, in the subspace that explains X best.
+    """Return every row of X (V, C), divided by its length, in the directions that explain X best, (V, K) on the host.
 
-    Its singular values are flattened to their square roots: as they are, the first few would decide alone.
+    The strongest come first; their singular values are flattened to their square roots: as they are, the first few
+    would decide alone. Found by powers of X'X on random directions (Halko et al. 2011).
     """
-    V, C = rows.shape
-    n = min(_DIRECTIONS, V, C)
-    if n == C:
-        A = rows.times(rows.numbers(V), rows.own(np.eye(C)))
+    (V, C), numbers = rows.shape, rows.numbers(rows.shape[0])
+    n = min(max(_DIRECTIONS), V, C)
+    lengths = kernels.as_type(rows.lengths(), rows.like)[:, None]
+    if n + _SPARE >= C:
+        A = rows.all_times(rows.own(np.eye(C))) / lengths
     else:
-        A = learn_online(rows, NoPenalty(), n, OnlineSettings(seed=seed, exact_tol=1e-3)).A
-    A = kernels.on_host(A).astype(np.float64)
-    values, basis = np.linalg.eigh(A.T @ A)  # squared singular values, ascending
-    kept = values > _FAINT_DIRECTION**2 * values[-1]
-    Z = A @ (basis[:, kept] / values[kept] ** 0.25)
-    length = np.sqrt((Z * Z).sum(1))[:, None]
-    return np.asarray(np.divide(Z, length, out=np.zeros_like(Z), where=length > 0))
+        Q = random_columns((C, n + _SPARE), seed, like=rows.like)
+        for _ in range(_POWERS):
+            back = kernels.zeros(tuple(Q.shape), rows.like)
+            rows.add_transposed(numbers, rows.all_times(rows.own(Q)) / lengths / lengths, back)
+            Q = _orthogonal(back, rows.executor)
+        A = rows.all_times(Q) / lengths
+    values, basis = np.linalg.eigh(kernels.on_host(kernels.wide_gram(A, rows.executor)))  # ascending
+    values, basis = values[::-1][:n], basis[:, ::-1][:, :n]
+    kept = values > _FAINT_DIRECTION**2 * values[0]
+    turn = basis[:, kept] / values[kept] ** 0.25
+    return np.asarray(kernels.on_host(A @ kernels.as_type(turn, A)))
+
+
+def _orthogonal(Q: Array, executor: Executor) -> Array:
+    """Return an orthogonal basis of the columns of a tall matrix (C, K), by its inner products alone."""
+    values, basis = np.linalg.eigh(kernels.on_host(kernels.wide_gram(Q, executor)))
+    values = np.maximum(values, _FAINT**2 * max(float(values[-1]), np.finfo(np.float64).tiny))
+    return Q @ kernels.as_type(basis / np.sqrt(values), Q)
+
+
+def unit_rows(Z: Array) -> Array:
+    """Divide rows by their lengths; rows of zeros stay."""
+    lengths = np.sqrt((Z * Z).sum(1))[:, None]
+    return np.asarray(np.divide(Z, lengths, out=np.zeros_like(Z), where=lengths > 0))
 
 
 def _random_atoms(rows: Rows, n: int, seed: int, nonnegative: bool) -> Array:
@@ -186,21 +220,21 @@ def _random_atoms(rows: Rows, n: int, seed: int, nonnegative: bool) -> Array:
     return random_columns((rows.shape[1], n), seed, nonnegative=nonnegative, like=rows.like)
 
 
-def _means(rows: Rows, members: list[Any], squares: Array) -> Array:
-    """Return the mean of the rows of every set, each row divided by its length, as columns (C, M)."""
+def _means(rows: Rows, members: list[Any], squares: Array, asked: Asked) -> Array:
+    """Return the weighted mean of the rows of every set, each divided by its length, as columns (C, M)."""
     chosen = np.unique(np.concatenate(members))
+    weights = np.ones(len(squares)) if asked.weights is None else np.asarray(asked.weights)
     shares = np.zeros((len(chosen), len(members)), dtype=rows.dtype)
     for node, own in enumerate(members):
-        shares[np.searchsorted(chosen, own), node] = 1 / (np.sqrt(squares[own]) * max(1, len(own)))
+        share = weights[own] / np.sqrt(squares[own])
+        shares[np.searchsorted(chosen, own), node] = share / max(weights[own].sum(), np.finfo(np.float64).tiny)
     D = kernels.zeros((rows.shape[1], len(members)), rows.like)
     rows.add_transposed(kernels.placed(chosen, rows.like), rows.own(shares), D)
-    return D
-
-
-def _beyond(mean: Array, parent: Array) -> Array:
-    """Return the part of a mean that is at a right angle to its parent's."""
-    square = float(parent @ parent)
-    return mean - parent * (float(parent @ mean) / square) if square > 0 else mean
+    if asked.mean is None:
+        return D
+    mean = kernels.as_type(asked.mean, rows.like)
+    D -= mean[:, None] * (mean @ D)
+    return kernels.namespace(D).clip(D, 0, None) if asked.nonnegative else D
 
 
 def _set_atom(D: Array, atom: int, direction: Array, nonnegative: bool) -> bool:

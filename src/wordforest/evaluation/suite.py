@@ -54,7 +54,7 @@ def judge(
         raise InputError(f"half = {half!r}: expected 'development', 'test' or none. Choose one of them.")
     found = data if isinstance(data, Data) else find_data(data)
     asked = _asked(tasks)
-    known = _first_words(vectors, restrict)
+    known = _first_words(vectors, restrict).comparable
     outcomes: list[Outcome] = []
     for task in TASKS:
         if task in asked or (not asked and task in found.files):
@@ -90,7 +90,7 @@ def _first_words(vectors: Vectors, restrict: int | None) -> Vectors:
         raise InputError(f"restrict = {restrict}: expected at least one word. Give a larger number, or none.")
     if restrict is None or restrict >= len(vectors):
         return vectors
-    return Vectors(vectors.words[:restrict], vectors.matrix[:restrict])
+    return vectors.first(restrict)
 
 
 def _judged(task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | None) -> list[Outcome]:

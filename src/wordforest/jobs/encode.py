@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest import store
+from wordforest.coder.additive import encode_additive
 from wordforest.coder.coding import encode
 from wordforest.coder.kernels import on_host
 from wordforest.coder.penalties import L1, NonNegativeL1, Penalty, forest_penalty
@@ -79,7 +80,9 @@ def encode_counts(
             file = place / "codes.safetensors" if on_cluster else None
             codes = as_codes(A, unit=unit, file=file)
             words, numbers = vocabulary.words, vocabulary.counts
-            encoded = Run(words, numbers, codes, None, learned.forest, config, labels=learned.labels)
+            encoded = Run(
+                words, numbers, codes, None, learned.forest, config, labels=learned.labels, nodes=learned.nodes
+            )
             job.save_run(encoded, file)
     return encoded
 
@@ -101,7 +104,10 @@ def _codes(rows: Rows, loss: Loss, run: Run, penalty: Penalty) -> tuple[NDArray[
     D = run.dictionary.astype(rows.dtype)
     if not loss.is_plain:
         return np.asarray(on_host(encode_weighted(rows, loss, D, penalty))), float("nan")
-    codes = encode(rows, D, penalty)
+    if run.config.get("additive"):
+        codes = encode_additive(rows, D, run.forest, penalty.lam)
+    else:
+        codes = encode(rows, D, penalty)
     return np.asarray(on_host(codes.A)), codes.gap
 
 
@@ -146,6 +152,8 @@ def _penalty(folder: Path, run: Run) -> Penalty:
         )
     if learner != "online":
         return (L1 if learner == "sc" else NonNegativeL1)(config["lam"])
+    if config.get("additive"):
+        return NonNegativeL1(config["lam"])
     return forest_penalty(run.forest, config["lam"], config.get("depth_weights"), nonnegative=config["nonnegative"])
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest import store
@@ -16,6 +19,7 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.learn import State, Step, check_learning_fits
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
+from wordforest.coder.stability import node_stability
 from wordforest.errors import InputError
 from wordforest.jobs.count import Corpus, counts_for, names_of
 from wordforest.jobs.job import Job, history_row, versions
@@ -26,6 +30,7 @@ from wordforest.runtime.machine import check_device
 from wordforest.runtime.progress import Event, Reporter, step_by_step
 from wordforest.settings import AssociationSettings, TrainSettings, split_settings
 from wordforest.store import Run
+from wordforest.text import Vocabulary
 
 
 def train(
@@ -65,13 +70,14 @@ def train(
         matrix = _matrix(job, own, len(forest))
         rows, loss = rows_of_counts(job, counted, matrix)
         del counted  # X takes the place of the counts in memory
-        plan = _plan(own, forest, loss, rows, vocabulary.counts, matrix)
+        plan = _plan(own, forest, loss, rows, vocabulary, matrix)
         fitted, history = learn_in_job(job, rows, plan, str(config.get("fingerprint", "")))
+        nodes = _nodes(job, rows, plan, fitted, own)
         found = {"lam": fitted.penalty.lam, **fitted.learned.facts}
         config = {**config, **asdict(own), **found, "versions": versions()}
         codes, file = _sparse(job, fitted, unit=own.unit)
         D = fitted.D.astype(np.float32, copy=False)
-        run = Run(vocabulary.words, vocabulary.counts, codes, D, fitted.forest, config, history)
+        run = Run(vocabulary.words, vocabulary.counts, codes, D, fitted.forest, config, history, nodes=nodes)
         job.save_run(run, file)
     return run
 
@@ -99,7 +105,26 @@ def _matrix(job: Job, settings: TrainSettings, n_components: int) -> Matrix:
     )
 
 
-def _plan(settings: TrainSettings, forest: Forest, loss: Loss, rows: Rows, counts: Any, matrix: Matrix) -> Plan:
+def _nodes(job: Job, rows: Rows, plan: Plan, fitted: Fitted, settings: TrainSettings) -> dict[str, NDArray[Any]]:
+    """Return what is known of the nodes of an additive forest, (M,) each: the share of words that use it, stability."""
+    if not settings.additive:
+        return {}
+    nodes = {"use": np.count_nonzero(fitted.A, axis=0) / len(fitted.A)}
+    if settings.stability:
+        job.report.say("learning again from either half of the words, to see how stable every node is")
+        nodes["stability"] = node_stability(rows, plan, fitted)
+    return nodes
+
+
+def _keys(words: Sequence[str]) -> NDArray[np.uint64]:
+    """Return a number for every word that belongs to it in any text, (V,)."""
+    digests = b"".join(blake2b(word.encode(), digest_size=8).digest() for word in words)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def _plan(
+    settings: TrainSettings, forest: Forest, loss: Loss, rows: Rows, vocabulary: Vocabulary, matrix: Matrix
+) -> Plan:
     names = ("epochs", "tol", *(("eta", "tau", "sampling") if settings.learner == "entries" else ()))
     if settings.learner == "entries" and loss.weights is None:
         loss = Loss(np.broadcast_to(rows.like.dtype.type(1), rows.pairs().nnz), loss.zeros)  # None would be |x|
@@ -112,10 +137,14 @@ def _plan(settings: TrainSettings, forest: Forest, loss: Loss, rows: Rows, count
         start=start_named(settings.init, grow=settings.grow, spectrum=settings.spectrum),
         nonnegative=settings.nonnegative,
         loss=loss,
-        word_weights=(counts / counts.mean()) ** settings.word_power if settings.word_power else None,
+        word_weights=(vocabulary.counts / vocabulary.counts.mean()) ** settings.word_power
+        if settings.word_power
+        else None,
         seed=settings.seed,
         settings={name: getattr(settings, name) for name in names},
         allocate=matrix.allocate,
+        additive=settings.additive,
+        keys=_keys(vocabulary.words) if settings.additive else None,
     )
 
 

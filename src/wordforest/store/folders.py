@@ -49,12 +49,15 @@ from wordforest.store.tensors import (
 )
 from wordforest.vectors import CSR, Vectors, first_non_finite_row
 
+_OF_NODES = ("use", "stability")  # what forest.json may say of every node, beside its parent
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """Words with their counts (V,), codes A (V, M), dictionary D (C, M) if any, forest, config, history.
 
-    ``labels`` are names that somebody gave to nodes, by their numbers.
+    ``labels`` are names that somebody gave to nodes, by their numbers; ``nodes`` has what is known of every node, (M,)
+    each: ``use``, the share of words, and ``stability``.
     """
 
     words: tuple[str, ...]
@@ -65,6 +68,7 @@ class Run:
     config: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)
+    nodes: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         (rows, columns), D, problem = self.codes.shape, self.dictionary, None
@@ -76,6 +80,9 @@ class Run:
             problem = f"the dictionary has shape {D.shape}, but (contexts, {columns}) is needed"
         if problem is not None:
             raise InputError(f"{problem}. Use the parts of one run.")
+        for name, values in self.nodes.items():
+            if values.shape != (columns,) or not np.isfinite(values).all():
+                raise InputError(f"{name} must be {columns} finite numbers, one for each node. Train again.")
         if (row := first_non_finite_row(self.codes)) is not None:
             raise InputError(f"the code of {self.words[row]!r} holds NaN or infinity. Train again.")
         if D is not None and not np.isfinite(D).all():
@@ -84,7 +91,8 @@ class Run:
     @cached_property
     def vectors(self) -> Vectors:
         """The codes as word vectors."""
-        return Vectors(self.words, self.codes, forest=self.forest, labels=self.labels)
+        use = self.nodes.get("use")
+        return Vectors(self.words, self.codes, forest=self.forest, labels=self.labels, use=use)
 
 
 def is_run_folder(path: Path) -> bool:
@@ -101,7 +109,7 @@ def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
     with replaced(folder, RESULTS, CODES) as staging:
         write_json(staging / "config.json", run.config)
         write_vocab(staging / "vocab.tsv", run.words, run.counts)
-        write_json(staging / "forest.json", {"parent": run.forest.parent.tolist()})
+        write_json(staging / "forest.json", {"parent": run.forest.parent.tolist(), **_plain(run.nodes)})
         write_history(staging / "history.jsonl", run.history)
         if run.labels:
             write_text(staging / "labels.tsv", labels_as_text(run.labels))
@@ -113,6 +121,10 @@ def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
             codes.rename(staging / CODES)
 
 
+def _plain(nodes: dict[str, NDArray[Any]]) -> dict[str, list[float]]:
+    return {name: [round(float(value), 6) for value in values] for name, values in nodes.items()}
+
+
 def load_run(folder: Path) -> Run:
     """Return the run that a folder holds, after checking that its files agree."""
     if not is_run_folder(folder):
@@ -122,7 +134,8 @@ def load_run(folder: Path) -> Run:
             "Make one with: wordforest train CORPUS --out RUN"
         )
     words, counts = read_vocab(folder / "vocab.tsv")
-    forest = parse_forest(folder / "forest.json", read_json(folder / "forest.json").get("parent"))
+    of_nodes = read_json(folder / "forest.json")
+    forest = parse_forest(folder / "forest.json", of_nodes.get("parent"))
     labels = folder / "labels.tsv"
     parts: dict[str, Any] = {
         "codes": read_csr(folder / CODES, ("float32",)),
@@ -131,6 +144,7 @@ def load_run(folder: Path) -> Run:
         "config": read_json(folder / "config.json"),
         "history": read_history(folder / "history.jsonl"),
         "labels": parse_labels(labels, read_text(labels), len(forest)) if labels.exists() else {},
+        "nodes": {name: np.asarray(of_nodes[name], dtype=np.float64) for name in _OF_NODES if name in of_nodes},
     }
     try:
         return Run(words, counts, **parts)

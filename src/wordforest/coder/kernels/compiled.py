@@ -11,6 +11,7 @@ from wordforest.runtime.machine import kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]
+_ON_SWEEPS = 30  # over coordinates that are on, before the others are looked at again
 _LANES = 64  # words that go through the forest side by side, in vector registers
 
 
@@ -351,3 +352,54 @@ def shrunk_squares(U: Array, curvatures: Array, multipliers: Array, squares: Arr
             s = L * np.float64(u[m]) / below
             squares[m] += s * s
             slopes[m] += s * s / below
+
+
+@kernel
+def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most: int, A: Array) -> int:
+    """Lower ``a'DD a - 2 XD a + 2 half sum(a)`` over rows a >= 0 of A (b, M), coordinate by coordinate, in place.
+
+    Return the most rounds a row took: a sweep over all coordinates, then sweeps over those that are on. ``rounding`` is
+    the share of a code's largest value by which no move can be told from none.
+    """
+    n, M = XD.shape
+    slope = np.empty(M, dtype=XD.dtype)
+    longest = 0
+    for v in range(n):
+        a = A[v]
+        slope[:] = XD[v] - XD.dtype.type(half)
+        for k in range(M):
+            if a[k] != 0:
+                _move_slope(slope, DD[k], a[k])
+        rounds = 0
+        while rounds < most:
+            rounds += 1
+            floor = max(tol, rounding * a.max())
+            if _sweep(a, slope, DD, False) <= floor:
+                break
+            for _ in range(_ON_SWEEPS):
+                if _sweep(a, slope, DD, True) <= floor:
+                    break
+        longest = max(longest, rounds)
+    return longest
+
+
+@kernel
+def _sweep(a: Array, slope: Array, DD: Array, only_on: bool) -> float:
+    """Move coordinates to where each is best, all or those that are on; return the largest move in lengths of atoms."""
+    largest = 0.0
+    for k in range(len(a)):
+        if (only_on and a[k] == 0) or DD[k, k] <= 0:
+            continue
+        new = max(a[k] + slope[k] / DD[k, k], a.dtype.type(0))
+        moved = new - a[k]
+        if moved != 0:
+            a[k] = new
+            _move_slope(slope, DD[k], moved)
+            largest = max(largest, abs(moved) * np.sqrt(DD[k, k]))
+    return largest
+
+
+@kernel
+def _move_slope(slope: Array, column: Array, moved: float) -> None:
+    for i in range(len(slope)):
+        slope[i] -= moved * column[i]

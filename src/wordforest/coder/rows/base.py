@@ -93,11 +93,24 @@ class Rows(ABC):
     def add_transposed(self, rows: Array, A: Array, out: Array) -> None:
         """Add ``X[rows].T @ A`` to ``out``, shape (C, M)."""
 
+    def all_times(self, D: Array) -> Array:
+        """Return ``X @ D``, shape (V, M), block by block."""
+        out = kernels.zeros((self.shape[0], D.shape[1]), D)
+        blocks = self.all_blocks(D.shape[1])
+        for block, product in zip(blocks, self.map(lambda block: self.times(block, D), blocks), strict=True):
+            out[block] = product
+        return out
+
     def squares(self) -> Array:
         """Return ``|x_v|^2`` of every row, shape (V,), float64."""
         if self.known_squares is None:
             self.known_squares = self._squares()
         return self.known_squares
+
+    def lengths(self) -> NDArray[Any]:
+        """Return ``|x_v|`` of every row, 1 where it is zero, shape (V,), float64, on the host."""
+        lengths = np.sqrt(kernels.on_host(self.squares()))
+        return np.where(lengths > 0, lengths, 1.0)
 
     @abstractmethod
     def _squares(self) -> Array:

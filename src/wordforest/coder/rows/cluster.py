@@ -47,6 +47,7 @@ Handle = Any  # of a value on the cluster
 R = TypeVar("R")
 
 _PIECES = 8  # that the words of a pass come in
+_GIVEN = ("weights", "lengths")  # what no step changes of words
 _SPARE = 1.3  # times the memory that arrays take
 
 
@@ -389,7 +390,11 @@ def _run_task(part: Part, task: Any, shared: Any, batch: Batch, threads: int, ch
     with one_blas_thread():
         result = task(part.rows(threads), words, batch.rows, shared)
     change, result = result if changes else (None, result)
-    return change, {name: values[batch.rows] for name, values in words.items() if name != "weights"}, result
+    return (
+        change,
+        {name: values[batch.rows] for name, values in words.items() if name not in ("weights", "lengths")},
+        result,
+    )
 
 
 def _without_change(ran: tuple[Any, Words, Any]) -> tuple[Words, Any]:

@@ -75,7 +75,7 @@ def write_vectors(path: StrPath, vectors: Vectors) -> None:
             f"{target}: no format goes by this name. Use {', '.join(_STREAMS)}, perhaps followed "
             f"by {', '.join(COMPRESSION)}; {', '.join(filter(None, _WHOLE))}; or no suffix for a run folder."
         )
-    write(target, vectors)
+    write(target, vectors if write is _write_run else vectors.comparable)
 
 
 def vector_files(path: StrPath) -> tuple[Path, ...]:
@@ -88,13 +88,14 @@ def _read_run(source: VectorFile) -> Vectors:
     run, limit = load_run(Path(source.name)), source.limit
     if limit is None:
         return run.vectors
-    return Vectors(run.words[:limit], run.codes[:limit], forest=run.forest, labels=run.vectors.given_labels)
+    return run.vectors.first(limit)
 
 
 def _write_run(target: Path, vectors: Vectors) -> None:
     codes, counts = sparse.csr_array(vectors.matrix), np.zeros(len(vectors), dtype=np.int64)
     config = {"source": "write_vectors", "counts": "unknown"}
-    run = Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.given_labels)
+    known = {} if vectors.use is None else {"use": vectors.use}
+    run = Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.given_labels, nodes=known)
     save_run(target, run)
 
 

@@ -1,0 +1,195 @@
+"""The additive forest: a parent has what it has itself plus all that its children have.
+
+Own activations ``Z >= 0`` (V, M) add up along the trees to activations ``A = Z T``, where ``T[k, j] = 1`` if j is k or
+above k. So no node is on under a parent that is off, whatever the data. A row is coded as
+
+    x / |x| = b m + D a + rest,    minimising |rest|^2 + lam sum_k z_k  over b and z >= 0, a = T' z.
+
+``m`` (C,) is the mean of all rows, of length one; its coefficient b is free. Without it one tree would take what all
+rows share: it would be on for most of them. Taking b out leaves a non-negative lasso with the dictionary
+``W = P D T'``, ``P = I - m m'``, so codes, certificate and lam are those of ``NonNegativeL1``. The sum of z is the sum
+over the roots of a: as a penalty on A, this is ``lam * sum of roots``, under ``a_parent >= sum of its children``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from wordforest.coder import kernels
+from wordforest.coder.coding import Codes, coordinate_descent, encode
+from wordforest.coder.dictionary import CodeStats
+from wordforest.coder.forest import Forest
+from wordforest.coder.lam import lam_for_density
+from wordforest.coder.learn import Moved
+from wordforest.coder.online import Online, OnlineSettings
+from wordforest.coder.penalties import NonNegativeL1, with_lam
+from wordforest.coder.rows import Rows
+
+Array = Any  # a NumPy array or a PyTorch tensor
+
+_JUDGES = 3000  # rows at most whose density is looked at
+_JUDGE_ITER = 20
+_LEAST_LAM = 1e-4  # share of lam_max below which no density is looked for: a first dictionary may be too coarse for it
+
+
+@dataclass(frozen=True)
+class AdditiveSettings:
+    """How to learn. ``n_rows`` are learned from, all are coded; ``density`` finds lam anew before every pass."""
+
+    epochs: int = 4
+    tol: float = 2e-4  # stop when moving the dictionary lowers the objective by less than this share
+    n_rows: int = 20_000  # the first, or drawn at random: what is rare adds little but noise
+    drawn: bool = False
+    density: float | None = None  # of A; None: lam stays as it is
+    seed: int = 0
+    nonnegative: bool = False  # atoms without negative values
+
+
+def ancestors(forest: Forest) -> Array:
+    """Return T (M, M): 1 at (k, j) where j is k or above k."""
+    T = np.eye(len(forest))
+    for node, parent in enumerate(forest.parent):
+        if parent >= 0:
+            T[node] += T[parent]
+    return T
+
+
+def own_parts(forest: Forest) -> Array:
+    """Return the inverse of T (M, M): 1 on the diagonal, -1 at (child, parent)."""
+    back = np.eye(len(forest))
+    for node, parent in enumerate(forest.parent):
+        if parent >= 0:
+            back[node, parent] = -1
+    return back
+
+
+def mean_direction(rows: Rows, weights: Array | None = None) -> Array:
+    """Return the weighted mean of all rows, each divided by its length, itself of length one, (C,); zeros if it is."""
+    shares = (1.0 if weights is None else np.asarray(weights)) / rows.lengths()
+    mean = kernels.zeros((rows.shape[1], 1), rows.like)
+    rows.add_transposed(rows.numbers(rows.shape[0]), rows.own(shares[:, None]), mean)
+    length = float((kernels.wide(mean) ** 2).sum()) ** 0.5
+    return mean[:, 0] / (length or 1.0)
+
+
+class Additive(Online):
+    """Learns as the plain learner does, in own activations Z and the dictionary ``W = P D T'`` that codes them.
+
+    The atoms D move by the plain dictionary step for A: with b at its best, what D has to explain is ``X - b m'``.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        forest: Forest,
+        penalty: NonNegativeL1,
+        settings: AdditiveSettings,
+        start: Array,
+        mean: Array,
+        weights: Array | None = None,
+    ) -> None:
+        online = OnlineSettings(
+            epochs=settings.epochs,
+            tol=settings.tol,
+            solver=coordinate_descent,
+            seed=settings.seed,
+            nonnegative=settings.nonnegative,
+            revive=False,
+        )
+        super().__init__(rows, penalty, len(forest), online, start, weights, rows.lengths())
+        self.additive, self.mean = settings, rows.own(mean)
+        self.T = kernels.as_type(ancestors(forest), rows.like)
+        V = rows.shape[0]
+        order = np.random.default_rng((settings.seed, 3)).permutation(V) if settings.drawn else np.arange(V)
+        self.learned = np.sort(order[: settings.n_rows])
+        if settings.density is not None:
+            self.anneals = True  # lam moves, and with it the objective
+            judges = np.sort(order)[:: max(1, V // _JUDGES)]
+            self.judges, self.judge_lengths = rows.take(judges), rows.own(rows.lengths()[judges])[:, None]
+
+    def begin(self) -> None:
+        """Start from atoms and codes of zeros."""
+        super().begin()
+        self.atoms = self.D
+        self.D = self._combined()
+        self.atoms_moved()
+
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Start from what an earlier learner saved."""
+        self.atoms = self.rows.own(arrays["atoms"])
+        super().load(arrays)
+
+    def saved(self) -> dict[str, Array]:
+        """Return what ``load`` needs."""
+        return {**super().saved(), "atoms": self.atoms}
+
+    def batches(self, epoch: int) -> list[Array]:  # noqa: ARG002 of learners that draw batches
+        """Return the rows that are learned from, as one batch."""
+        return [self.learned]
+
+    def step(self, epoch: int, batch: Array, before: float) -> Moved:
+        """Find lam, code the batch and move the dictionary."""
+        self._find_lam()
+        return super().step(epoch, batch, before)
+
+    def finish(self) -> Moved:
+        """Find lam and code all words to the end."""
+        self._find_lam()
+        return super().finish()
+
+    def n_nonzeros(self) -> int:
+        """Return how many activations are not zero."""
+        blocks = self.rows.all_blocks(self.M)
+        return sum(int(kernels.uses(self.A[block] @ self.T).sum()) for block in blocks)
+
+    def facts(self) -> dict[str, float]:
+        """Return the worst gap and lam."""
+        return {**super().facts(), "lam": self.penalty.lam}
+
+    def _updated(self, D: Array, stats: CodeStats, DD: Array) -> Array:  # noqa: ARG002 what is known of W
+        """Move the atoms for the activations as they are; return the dictionary of own activations."""
+        T = kernels.wide(self.T)
+        AA = T.T @ stats.AA @ T
+        XA = stats.XA @ self.T
+        XA -= self.mean[:, None] * (self.mean @ XA - kernels.as_type((kernels.wide(self.mean @ self.atoms)) @ AA, XA))
+        products = kernels.inner_products(self.atoms, self.atoms, self.rows.executor)[0]
+        self.atoms = super()._updated(self.atoms, CodeStats(AA, XA), products)
+        return self._combined()
+
+    def _combined(self) -> Array:
+        """Return ``W = P D T'`` (C, M)."""
+        W = self.atoms @ self.T.T
+        return W - self.mean[:, None] * (self.mean @ W)
+
+    def _find_lam(self) -> None:
+        if self.additive.density is None:
+            return
+        XD = self.judges.all_times(self.D) / self.judge_lengths
+        lam = lam_for_density(
+            XD,
+            self.gram,
+            self.penalty,
+            self.additive.density,
+            solver=coordinate_descent,
+            max_iter=_JUDGE_ITER,
+            smallest=_LEAST_LAM,
+            seen=lambda Z: Z @ self.T,
+        )
+        self.penalty = with_lam(self.penalty, lam)
+
+
+def activations(Z: Array, forest: Forest, lengths: Array | None = None) -> Array:
+    """Return ``A = Z T`` (V, M), times the lengths of the rows."""
+    A = Z @ kernels.as_type(ancestors(forest), Z)
+    return A if lengths is None else A * kernels.as_type(lengths, A)[:, None]
+
+
+def encode_additive(X: Rows, D: Array, forest: Forest, lam: float) -> Codes:
+    """Code all rows of X (V, C) with the atoms D (C, M), at right angles to the mean, of an additive forest."""
+    lengths = X.lengths()
+    W = D @ ancestors(forest).T.astype(D.dtype)
+    codes = encode(X, W, NonNegativeL1(lam), solver=coordinate_descent, lengths=lengths)
+    return replace(codes, A=activations(codes.A, forest, lengths))

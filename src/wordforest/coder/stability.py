@@ -1,0 +1,64 @@
+"""How stable are nodes? The forest is learned again from either half of the rows, and nodes are matched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.coder.additive import AdditiveSettings, encode_additive
+from wordforest.coder.fit import Fitted, Plan, fit
+from wordforest.coder.kernels import on_host
+from wordforest.coder.rows import Rows
+
+Array = NDArray[Any]
+
+_PASSES = 2  # over the rows; more change little
+
+
+def node_stability(rows: Rows, plan: Plan, fitted: Fitted) -> Array:
+    """Return for every node of an additive forest the mean cosine with its match in two forests, (M,), 0 to 1.
+
+    Each is learned from one half of the rows that the forest was learned from, as drawn by the seed, and then codes all
+    of them. So a figure is of the words: a node that any half of them shows has 1.
+    """
+    n = min(rows.shape[0], AdditiveSettings().n_rows)
+    sample, A = rows.take(np.arange(n)), fitted.A[:n]
+    order = np.random.default_rng((plan.seed, 5)).permutation(n)
+    settings = {**plan.settings, "epochs": _PASSES}
+    cosines = np.zeros((2, len(fitted.forest)))
+    for number, half in enumerate(np.array_split(order, 2)):
+        half = np.sort(half)
+        own = replace(
+            plan,
+            seed=plan.seed + 1 + number,
+            settings=settings,
+            word_weights=None if plan.word_weights is None else plan.word_weights[half],
+            keys=None if plan.keys is None else plan.keys[half],
+        )
+        found = fit(sample.take(half), own)
+        codes = encode_additive(sample, found.D, found.forest, found.penalty.lam)
+        first, _, cosine = matched_columns(A, on_host(codes.A))
+        cosines[number, first] = cosine
+    return np.asarray(cosines.mean(0))
+
+
+def matched_columns(A: Array, B: Array) -> tuple[Array, Array, Array]:
+    """Match columns of A (n, M) and B (n, K) one to one, with the largest sum of cosines (Hungarian method).
+
+    Return the columns of each that belong together and their cosines, (min(M, K),) each.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    cosine = unit_columns(A).T @ unit_columns(B)
+    first, second = linear_sum_assignment(cosine, maximize=True)
+    return first, second, cosine[first, second]
+
+
+def unit_columns(A: Array) -> Array:
+    """Divide columns by their lengths; those of zeros stay."""
+    A = A.astype(np.float64)
+    lengths = np.sqrt((A * A).sum(0))
+    return np.asarray(np.divide(A, lengths, out=np.zeros_like(A), where=lengths > 0))
