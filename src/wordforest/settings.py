@@ -128,11 +128,6 @@ class TrainSettings(AssociationSettings):
             return "additive"
         return "online" if self.weights in (None, "none") and self.zeros in (None, 1) else "weighted"
 
-    @property
-    def is_weighted(self) -> bool:
-        """Whether pairs count differently in the learner online."""
-        return self.kind == "weighted"
-
     def _refuse_what_others_take(self) -> None:
         for name in (one.name for one in fields(self)):
             takers = OPTIONS[name].takers

@@ -9,7 +9,7 @@ from tests.figures.drawn import (
 )
 from wordforest.figures import (
     WORD_LISTS,
-    present_words,
+    drawable,
 )
 from wordforest.vectors import Vectors
 
@@ -19,11 +19,9 @@ def two_words_fixture() -> Vectors:
     return two_words()
 
 
-def test_present_and_missing_words_keep_their_order(two_words: Vectors) -> None:
-    assert present_words(two_words, ["left", "down", "right", "up"]) == (
-        ["down", "up"],
-        ["left", "right"],
-    )
+def test_words_with_a_vector_keep_their_order(two_words: Vectors) -> None:
+    assert drawable(["left", "down", "right", "up", "down"], two_words) == ["down", "up"]
+    assert drawable(["down", "up"], two_words, Vectors(["up"], [[1.0]])) == ["up"]
 
 
 @pytest.mark.parametrize("name", ["animals", "countries"])

@@ -82,7 +82,7 @@ def test_a_killed_run_is_resumed_to_the_same_bits(corpus: Path, tmp_path: Path, 
 def test_resuming_repeats_no_finished_step_and_does_not_count_again(
     corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, history = store.load_state(run) or ({}, [])
+    _, history = checkpoint.Checkpoint(run).load() or ({}, [])
     assert len(history) == 3
     monkeypatch.setattr("wordforest.jobs.count.count_into", None)  # would fail if it counted again
     again = wf.train(corpus, out=run, resume=True, **SETTINGS)
@@ -120,7 +120,7 @@ def test_checkpoints_take_less_than_two_percent(tmp_path: Path, monkeypatch: pyt
         writes.append(now[0])
 
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(checkpoint.store, "save_state", slow_write)
+    monkeypatch.setattr(checkpoint, "write_tensors", slow_write)
     written = checkpoint.Checkpoint(tmp_path)
     arrays = {name: np.zeros((1000, 1000), np.float32) for name in "ABCD"}
     for _ in range(20_000):

@@ -77,7 +77,7 @@ def test_counts_of_a_dynamic_window_are_in_pairs(corpus: Path) -> None:
 
 def test_what_is_given_goes_before_the_preset() -> None:
     count, train = split_settings({"preset": "best", "mark_sides": False, "zeros": 1.0, "weights": "none"})
-    assert (count.mark_sides, count.dynamic_window, train.is_weighted, train.init) == (False, True, False, "spectral")
+    assert (count.mark_sides, count.dynamic_window, train.kind, train.init) == (False, True, "online", "spectral")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 import wordforest as wf
 from wordforest import store
 from wordforest.errors import InputError
+from wordforest.jobs.job import Checkpoint
 from wordforest.runtime import progress as interrupts
 from wordforest.runtime.disk import opened
 
@@ -125,7 +126,7 @@ def test_a_run_that_is_stopped_keeps_what_was_done_and_can_be_resumed(large_corp
     assert process.returncode == code
     assert last.startswith(f"{word}. ")
     assert "--resume" in last
-    _, history = store.load_state(tmp_path / "run") or ({}, [])
+    _, history = Checkpoint(tmp_path / "run").load() or ({}, [])
     assert len(history) >= 3
 
 

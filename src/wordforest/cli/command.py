@@ -249,6 +249,12 @@ def stop_words_in(path: Path | None) -> list[str]:
     return words
 
 
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return the last part of every path, for a title; the whole path where two would look alike."""
+    last = [Path(name).resolve().name or name for name in names]
+    return [name if last.count(short) > 1 else short for name, short in zip(names, last, strict=True)]
+
+
 def words_in(path: Path) -> list[str]:
     """Return the words of a file, one a line."""
     from wordforest.store.files import read_text

@@ -20,6 +20,7 @@ from wordforest.cli.command import (
     option,
     read_vectors,
     reporter,
+    short_names,
     words_in,
 )
 from wordforest.errors import InputError
@@ -168,26 +169,22 @@ def _groups(named: Sequence[str]) -> dict[str, list[str]]:
 
 def _present(models: Mapping[str, Any], groups: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return the groups without words that a model lacks, which are named on standard error."""
+    from wordforest.figures import drawable
+
+    words = list(dict.fromkeys(word for group in groups.values() for word in group))
     for name, vectors in models.items():
-        if missing := [w for w in dict.fromkeys(w for group in groups.values() for w in group) if w not in vectors]:
+        if missing := [word for word in words if word not in vectors]:
             note(f"{name} has no vector for {', '.join(missing)}; left out")
-    kept = {title: [w for w in words if all(w in v for v in models.values())] for title, words in groups.items()}
-    kept = {title: words for title, words in kept.items() if words}
-    if not kept:
-        raise InputError(
-            "expected at least one word with a vector to draw, but --words has none. "
-            "Choose words of the vocabulary: wordforest neighbors VECTORS WORD suggests close spellings."
-        )
-    return kept
+    known = {*drawable(words, *models.values())}
+    kept = {title: [word for word in group if word in known] for title, group in groups.items()}
+    return {title: group for title, group in kept.items() if group}
 
 
 def _titles(names: Sequence[str], titles: Sequence[str] | None) -> dict[str, str]:
     """Return the name of every model by its title: the one given, else the last part of its path."""
     if titles and len(titles) != len(names):
         raise InputError(f"expected one --title for each of {len(names)}, but {len(titles)} came.")
-    chosen = list(titles or [Path(name).resolve().name for name in names])
-    if len(set(chosen)) < len(names):
-        chosen = list(titles or names)
+    chosen = list(titles or short_names(names))
     if len(set(chosen)) < len(names):
         raise InputError(f"expected different titles, but {', '.join(chosen)} came. Give each its own --title.")
     return dict(zip(chosen, names, strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -25,12 +24,15 @@ def explore(
     force: bool,
 ) -> None:
     """Walk through the forest on a local web page, or write it as one file with --export."""
+    from wordforest.explorer.model import open_models
+
+    ignored = stop_words_in(stop_words)
     if export is not None:
         check_target(export, force, ".html", ".htm")
         from wordforest.explorer.page import page_text
         from wordforest.store import write_text
 
-        write_text(export, page_text(_models(vectors, stop_words), top_words=top_words))
+        write_text(export, page_text(open_models(vectors, note, stop_words=ignored), top_words=top_words))
         sys.stderr.write(f"wrote {export}: {export.stat().st_size / 1e6:.1f} MB, opens in any browser\n")
         return
     try:
@@ -40,7 +42,7 @@ def explore(
     if not is_local(host):
         note(f"at {host} others on the network can read these vectors too.")
     with listen(host, port) as listener:
-        models = _models(vectors, stop_words)
+        models = open_models(vectors, note, stop_words=ignored)
         for model in models:
             model.warm()
         server = open_server(make_app(models, host=host), listener)
@@ -53,9 +55,3 @@ def explore(
 
     serve(server, on_ready)
     sys.stderr.write("ended.\n")
-
-
-def _models(names: list[str], stop_words: Path | None) -> list[Any]:
-    from wordforest.explorer.model import open_models
-
-    return open_models(names, note, stop_words=stop_words_in(stop_words))

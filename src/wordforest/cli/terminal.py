@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wordforest import evaluation, reading, store
+from wordforest.cli.command import short_names
 from wordforest.evaluation import report
 from wordforest.evaluation.datasets import Dataset, Status
 from wordforest.vectors import Neighbors, Vectors
@@ -73,7 +74,8 @@ def show_judged(
         objects += [report.as_objects([first[0], name], found) for name, found in comparisons]
         deliver_json((one for several in objects for one in several), out)
         return
-    short = _short_names([name for name, _ in judged])
+    names = [name for name, _ in judged]
+    short = dict(zip(names, short_names(names), strict=True))
     grids = [report.tabulate([(short[name], scores) for name, scores in models])]
     grids += [report.tabulate_comparison(found, short[first[0]], short[name]) for name, found in comparisons]
     if form == "table" and out is None:
@@ -83,12 +85,6 @@ def show_judged(
         return
     write = {"markdown": report.as_markdown, "latex": report.as_latex}.get(form, report.as_text)
     deliver("\n".join(write(grid) for grid in grids), out)
-
-
-def _short_names(names: list[str]) -> dict[str, str]:
-    """Return the last part of every path, for the head of a column; the whole path where two would look alike."""
-    last = {name: Path(name).name or name for name in names}
-    return last if len(set(last.values())) == len(last) else {name: name for name in names}
 
 
 def show_forest(

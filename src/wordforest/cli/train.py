@@ -1,12 +1,16 @@
-"""Commands that make vectors or what they are made of: train, count, encode, baseline."""
+"""Commands that make vectors or what they are made of: train, count, encode, baseline, demo."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from wordforest.cli.command import CORPUS, argument, command, reporter
+from wordforest.cli.command import CORPUS, argument, command, option, reporter
 from wordforest.options import BASELINES
+
+# Of the demo.
+WORDS = ("navy", "money", "farmers", "schools", "railroads", "soviet")
+COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia", "cuba", "iraq", "vietnam")
 
 
 @command()
@@ -57,3 +61,32 @@ def baseline(
 
     with reporter(quiet, json) as report:
         run_baseline(name, corpus, report=report, **options)
+
+
+@command()
+def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force: bool) -> None:
+    """Train on the State of the Union addresses: neighbours, scores, a heatmap, a tree, and a forest to read."""
+    from wordforest import evaluation, figures, store
+    from wordforest.cli import terminal
+    from wordforest.evaluation.datasets import demo_corpus
+    from wordforest.evaluation.report import tabulate
+    from wordforest.jobs.train import train as run_train
+
+    to_read = out / "readable"
+    with reporter(quiet=False, as_json=False) as report:
+        run = run_train(demo_corpus(), out=out, force=force, report=report)
+        words = figures.drawable(COUNTRIES, run.vectors)
+        store.write_figure(out / "heatmap.png", figures.heatmap(run.vectors, words))
+        store.write_figure(out / "tree.png", figures.trees(run.vectors, words[:3]))
+        readable = run_train(demo_corpus(), out=to_read, force=force, report=report, preset="readable", trees=10)
+    for word in WORDS:
+        if word in run.vectors:
+            terminal.show_neighbors(word, run.vectors.most_similar(word, k=6))
+    scores = tabulate([(str(out), evaluation.evaluate(run.vectors))])
+    terminal.show_grid("Scores (a corpus of 2 million tokens is small for these sets)", scores)
+    terminal.show_forest(str(to_read), readable.vectors, 6)
+    terminal.deliver(
+        f"pictures: {out / 'heatmap.png'}, {out / 'tree.png'}\n"
+        f"next: wordforest path {to_read} navy treaty\n"
+        f"      wordforest explore {to_read}     (needs the extra explore)\n"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +10,8 @@ from numpy.typing import NDArray
 from wordforest.coder.forest import Forest
 from wordforest.vectors import Dense
 
-if TYPE_CHECKING:
-    from wordforest.explorer.model import Model
-
 Points: TypeAlias = NDArray[np.float32]  # (n, 2), nearly all in [-1, 1]
 _BLOCK = 8192  # words at a time: the sums stay small
-_SPARSE = 0.3  # share of non-zeros below which a word has a place of its own amid the nodes
-
-
-def map_points(model: Model) -> Points:
-    """Return a point for every word, (V, 2).
-
-    Amid the nodes where few of them are set; in a dense model every word is amid all of them, so by principal axes.
-    """
-    if model.used.sum() < _SPARSE * len(model.words) * len(model.forest):
-        return forest_points(model.vectors.dense, model.forest)
-    return pca_points(model.vectors.unit)
 
 
 def pca_points(unit: Dense) -> Points:

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from wordforest import store
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.explorer.maps import Points, map_points
+from wordforest.explorer.maps import Points, forest_points, pca_points
 from wordforest.reading import label_nodes
 from wordforest.store import Run
 from wordforest.vectors import Vectors, forest_of
 
 MAX_MODELS = 4
 _LABEL_WORDS = 5
+_SPARSE = 0.3  # share of non-zeros below which a word has a place of its own amid the nodes
 _LAST = "\U0010ffff"  # sorts after every character: the end of a prefix's words
 
 
@@ -68,8 +69,12 @@ class Model:
 
     @cached_property
     def points(self) -> Points:
-        """Points of the words on the map, (V, 2); a few seconds for a large model."""
-        return map_points(self)
+        """Points of the words on the map, (V, 2); a few seconds for a large model.
+
+        Amid the nodes where few of them are set; in a dense model every word is amid all of them, so by principal axes.
+        """
+        is_sparse = self.used.sum() < _SPARSE * len(self.words) * len(self.forest)
+        return forest_points(self.vectors.dense, self.forest) if is_sparse else pca_points(self.vectors.unit)
 
     def warm(self) -> None:
         """Compute now what the first questions would wait for."""

@@ -3,9 +3,8 @@
 from wordforest.figures.heatmap import heatmap
 from wordforest.figures.style import COLORBLIND, PALETTES, PAPER, PRINT, SCREEN, Palette, Style
 from wordforest.figures.trees import trees
-from wordforest.figures.tsne import Projection, project
-from wordforest.figures.word_map import word_map
-from wordforest.figures.words import WORD_LISTS, present_words
+from wordforest.figures.word_map import Projection, project, word_map
+from wordforest.figures.words import WORD_LISTS, drawable
 
 __all__ = [
     "COLORBLIND",
@@ -17,8 +16,8 @@ __all__ = [
     "Palette",
     "Projection",
     "Style",
+    "drawable",
     "heatmap",
-    "present_words",
     "project",
     "trees",
     "word_map",

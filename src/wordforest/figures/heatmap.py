@@ -43,12 +43,12 @@ def heatmap(
     Red is negative, blue positive, darker more extreme, white exactly zero. Columns run from the lowest to the highest
     mean over the words shown and carry their original index; ``labels``, some words for each of the M dimensions, stand
     behind it. Where more columns are used than names find room, the strongest are shown; the axis tells what is left
-    out. Words without a vector are left out, too (see present_words). Lists of words by title stand below each other,
+    out. Words without a vector are left out, too (see drawable). Lists of words by title stand below each other,
     each with its own columns, as in the paper: animals and countries agree in different ones. ``limit`` ends the colour
     scale, by default at the largest absolute coefficient shown; give the same one to several figures to compare them.
     """
     blocks = words if isinstance(words, Mapping) else {"": words}
-    shown = {title: drawable(vectors, block) for title, block in blocks.items()}
+    shown = {title: drawable(block, vectors) for title, block in blocks.items()}
     if not shown:
         raise InputError("expected at least one block of words, but none came. Name some words.")
     check_labels(labels, vectors.n_dimensions)

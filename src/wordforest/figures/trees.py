@@ -65,7 +65,7 @@ def trees(
     Nodes carry their dimension's index and are coloured as in heatmap, on one scale for all trees; exact zeros are
     white and the line to them is faint unless nodes below are used. ``labels``, some words for each of the M
     dimensions, turn each tree into an outline with the words beside the nodes. Words without a vector are left out (see
-    present_words).
+    drawable).
     """
     forest = vectors.forest
     if forest is None:
@@ -73,7 +73,7 @@ def trees(
             "expected vectors with a forest, but these have none, so there are no trees to draw. "
             "Draw a heatmap, or give vectors that a forest was learned for."
         )
-    shown = drawable(vectors, words)
+    shown = drawable(words, vectors)
     check_labels(labels, len(forest))
     chosen = [_chosen_trees(vectors, forest, word, tree) for word in shown]
     _check_size(forest, chosen)

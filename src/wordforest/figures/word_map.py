@@ -1,30 +1,40 @@
-"""Words on a plane by t-SNE, coloured by group: do words of one kind stand together?"""
+"""Words on a plane by t-SNE (openTSNE), coloured by group: do words of one kind stand together?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.errors import InputError
+from wordforest.errors import InputError, MissingExtraError
 from wordforest.figures._matplotlib import drawing, matplotlib, new_figure, text_size
 from wordforest.figures.placement import Floats, Placement, place_labels
 from wordforest.figures.style import GROUP_COLORS, GROUP_MARKERS, INK, LINE, SCREEN, Style
-from wordforest.figures.tsne import RUNS, OnRun, project
-from wordforest.figures.words import nothing_to_draw, shortened
+from wordforest.figures.words import drawable, shortened
 from wordforest.vectors import Vectors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+RUNS = 10  # as in the paper
+_EXACT = 300  # words up to which forces are not approximated
+_MAX_WORDS = 3000
+OnRun = Callable[[int, int], None]  # runs done, runs in all
 _WIDTH = 6.2  # inches of a map for a screen
 _DOT = 2.2  # points, radius
 _SIDE = 0.08  # inches left and right of a map
 _SHRINK = (1.0, 0.93, 0.86, 0.79, 0.72)  # of the letters, until all labels have a place near their dots
 _LED = 0.04  # share of labels away from their dots that is still easy to read
+
+
+class Projection(NamedTuple):
+    """Points (n, 2) and their error, the Kullback-Leibler divergence."""
+
+    points: NDArray[np.float64]
+    error: float
 
 
 class _Map(NamedTuple):
@@ -81,6 +91,48 @@ def word_map(
     return figure
 
 
+def project(X: NDArray[np.floating], *, runs: int = RUNS, seed: int = 0, on_run: OnRun | None = None) -> Projection:
+    """Return points (n, 2) for the rows of X (n, M), which have length one: the run with the lowest error.
+
+    t-SNE is not convex, so it starts from ``runs`` random layouts, drawn from ``seed``. For fewer than 91 words the
+    perplexity shrinks from 30 to a third of the other words, for fewer than 120 the early exaggeration from 12 to a
+    tenth of them: few words under full exaggeration fall into one point and never part again.
+    """
+    n = len(X)
+    if runs < 1:
+        raise InputError(f"runs = {runs}, but at least one run is needed. The paper has {RUNS}.")
+    if n > _MAX_WORDS:
+        raise InputError(f"expected at most {_MAX_WORDS} words on a map, but {n} came. Choose fewer.")
+    best = Projection(np.stack([np.arange(n) - (n - 1) / 2, np.zeros(n)], axis=1), 0.0 if n < 3 else np.inf)
+    for run, start in enumerate(np.random.SeedSequence(seed).generate_state(runs), start=1):
+        if n >= 3:  # one point, or two: any distance between two has no error
+            best = min(best, _descend(np.asarray(X, np.float64), int(start)), key=lambda found: found.error)
+        if on_run is not None:
+            on_run(run, runs)
+    return best
+
+
+def _descend(X: NDArray[np.float64], seed: int) -> Projection:
+    try:
+        from openTSNE import TSNE
+    except ImportError as error:
+        raise MissingExtraError("a map", "figures") from error
+    n = len(X)
+    tsne = TSNE(
+        perplexity=min(30.0, (n - 1) / 3),
+        initialization="random",
+        early_exaggeration=min(12.0, max(1.0, n / 10)),
+        n_iter=750,
+        neighbors="exact",
+        negative_gradient_method="bh",
+        theta=0.0 if n <= _EXACT else 0.5,
+        n_jobs=1,
+        random_state=seed,
+    )
+    found = tsne.fit(X)
+    return Projection(np.array(found, dtype=np.float64), float(found.kl_divergence))
+
+
 def turned(points: Floats, first: NDArray[np.bool_]) -> Floats:
     """Return points (n, 2) around zero, widest along x, with those of ``first`` (n,) on the left, higher up."""
     if len(points) == 1:
@@ -96,14 +148,10 @@ def _shared_groups(models: Mapping[str, Vectors], groups: Mapping[str, Sequence[
     """Return the groups with the words that all models have, each word once, in its first group; none is empty."""
     if not models:
         raise InputError("expected at least one model to draw, but none came.")
+    known = drawable((word for words in groups.values() for word in words), *models.values())
     home = {word: title for title, words in reversed(list(groups.items())) for word in words}  # the first group wins
-    shown = {
-        title: [w for w in dict.fromkeys(words) if home[w] == title and all(w in v for v in models.values())]
-        for title, words in groups.items()
-    }
+    shown = {title: [word for word in known if home[word] == title] for title in groups}
     shown = {title: words for title, words in shown.items() if words}
-    if not shown:
-        raise nothing_to_draw([word for words in groups.values() for word in words])
     if len(shown) > len(GROUP_COLORS):
         raise InputError(f"expected at most {len(GROUP_COLORS)} groups of words, but {len(shown)} came. Draw fewer.")
     return shown

@@ -29,29 +29,17 @@ WORD_LISTS: Mapping[str, Mapping[str, Sequence[str]]] = {
 _LONGEST = 24  # letters of a label
 
 
-def present_words(vectors: Vectors, words: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the words that have a vector and those that have none, in the order given."""
-    present: list[str] = []
-    missing: list[str] = []
-    for word in words:
-        (present if word in vectors else missing).append(word)
-    return present, missing
-
-
-def drawable(vectors: Vectors, words: Sequence[str]) -> list[str]:
-    """Return the words that have a vector, each once; raise InputError if none has."""
-    present, missing = present_words(vectors, dict.fromkeys(words))
-    if not present:
-        raise nothing_to_draw(missing)
-    return present
-
-
-def nothing_to_draw(missing: Sequence[str]) -> InputError:
-    """Return the error for words of which none has a vector."""
-    what = f"found none for: {', '.join(missing[:10])}" if missing else "the list is empty"
-    return InputError(
-        f"expected at least one word with a vector to draw, but {what}. Choose among the words of the vectors."
-    )
+def drawable(words: Iterable[str], *models: Vectors) -> list[str]:
+    """Return the words that have a vector in all models, each once; raise InputError if none has."""
+    asked = list(dict.fromkeys(words))
+    found = [word for word in asked if all(word in vectors for vectors in models)]
+    if not found:
+        what = f"found none for: {', '.join(asked[:10])}" if asked else "the list is empty"
+        raise InputError(
+            f"expected at least one word with a vector to draw, but {what}. Choose words of the vocabulary: "
+            "wordforest neighbors VECTORS WORD suggests close spellings."
+        )
+    return found
 
 
 def check_labels(labels: Sequence[Sequence[str]] | None, n_nodes: int) -> None:

@@ -40,6 +40,7 @@ from wordforest.options import OPTIONS
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.machine import Threads, three_quarters
 from wordforest.runtime.progress import Reporter, end_step, is_stopping
+from wordforest.store.tensors import read_metadata, read_tensors, write_tensors
 
 
 class Job:
@@ -187,6 +188,7 @@ def plain(settings: dict[str, Any]) -> dict[str, Any]:
 
 _SHARE = 0.01  # of the time that writing may take; its true cost is known only afterwards, so half of what is allowed
 _BYTES_PER_SECOND = 4e8  # a careful guess until a first checkpoint was written
+_STATE = "state.safetensors"
 History = list[dict[str, Any]]
 
 
@@ -205,10 +207,13 @@ class Checkpoint:
         if self._folder is None:
             return
         self._is_new = not (resume and store.has_checkpoint(self._folder))
+        file = store.checkpoint_folder(self._folder) / "settings.json"
         if self._is_new:
-            store.begin_checkpoint(self._folder, settings)
+            self.remove()
+            file.parent.mkdir(parents=True)
+            store.write_json(file, settings)
             return
-        begun = store.checkpoint_settings(self._folder)
+        begun = store.read_json(file)
         for name in settings.keys() | begun.keys():
             if settings.get(name) != begun.get(name):
                 raise InputError(
@@ -222,7 +227,12 @@ class Checkpoint:
         ``text`` is the fingerprint of what is learned from; arrays of another text are an error.
         """
         self._text = text
-        return store.load_state(self._folder, text) if self._folder else None
+        if self._folder is None or not (path := store.checkpoint_folder(self._folder) / _STATE).is_file():
+            return None
+        found = read_metadata(path)
+        if text and found.get("text", text) != text:
+            raise InputError(f"{self._folder}: the text has changed since learning began. Begin again, with --force.")
+        return read_tensors(path), json.loads(found["history"])
 
     def save(self, arrays: Mapping[str, Any], history: History) -> None:
         """Write arrays, of any device, if the last time was long ago, or a signal asks to stop; then stop."""
@@ -231,17 +241,18 @@ class Checkpoint:
         if self._folder and (is_due or is_stopping()):
             started = time.monotonic()
             tensors = {name: np.asarray(on_host(array)) for name, array in arrays.items()}
-            store.save_state(self._folder, tensors, history, self._text)
+            metadata = {"history": json.dumps(history), "text": self._text}
+            write_tensors(store.checkpoint_folder(self._folder) / _STATE, tensors, metadata)
             self._last = time.monotonic()
             self._seconds_per_byte = (self._last - started) / max(size, 1)
         end_step()
 
     def settle(self, is_bad: bool) -> None:
         """Remove what cannot be resumed from: an empty checkpoint, or one begun with input that is bad."""
-        if self._folder and is_bad and self._is_new:
-            self.remove()
-        elif self._folder:
-            store.drop_empty_checkpoint(self._folder)
+        if self._folder and store.has_checkpoint(self._folder):
+            is_empty = len(list(store.checkpoint_folder(self._folder).iterdir())) == 1
+            if is_empty or (is_bad and self._is_new):
+                self.remove()
 
     def remove(self) -> None:
         """Remove the checkpoint: the job is complete."""
