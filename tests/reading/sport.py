@@ -54,3 +54,11 @@ def readable(draw: st.DrawFn, least: int = -2) -> Vectors:
     forest = draw(forests())
     shape = (draw(st.integers(1, 8)), len(forest))
     return named(draw(hnp.arrays(np.float32, shape, elements=st.integers(least, 2).map(float))), forest)
+
+
+@st.composite
+def additive(draw: st.DrawFn) -> Vectors:
+    """Vectors in which a parent has what it has itself, and all that its children have."""
+    own = draw(readable(least=0))
+    ends = own.forest.end.tolist()
+    return named(np.array([[row[i:end].sum() for i, end in enumerate(ends)] for row in own.dense]), own.forest)

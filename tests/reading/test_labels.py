@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tests.reading.sport import named, readable
+from tests.reading.sport import additive, named, readable
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.reading import (
@@ -137,7 +137,7 @@ def test_short_labels_are_the_start_of_longer_ones() -> None:
     assert all(label_nodes(vectors, k=k) == [label[:k] for label in long] for k in range(1, 6))
 
 
-@given(readable(), st.sampled_from([0.0, 3.0]))
+@given(readable() | additive(), st.sampled_from([0.0, 3.0]))
 def test_every_label_has_the_best_words_left_by_the_rules(vectors: Vectors, rarity: float) -> None:
     score = labels_by_definition(vectors, rarity)
     labels = label_nodes(vectors, k=8, rarity=rarity)
@@ -156,7 +156,7 @@ def test_every_label_has_the_best_words_left_by_the_rules(vectors: Vectors, rari
         assert fresh <= set(label) if fresh else len(label) >= 1
 
 
-@given(readable())
+@given(readable() | additive())
 def test_every_node_has_a_label_without_repeats_and_only_unused_nodes_an_empty_one(vectors: Vectors) -> None:
     labels = label_nodes(vectors, k=3)
     assert len(labels) == vectors.n_dimensions
@@ -166,7 +166,7 @@ def test_every_node_has_a_label_without_repeats_and_only_unused_nodes_an_empty_o
         assert all(vectors[word][node] != 0 for word in label)
 
 
-@given(readable())
+@given(readable() | additive())
 def test_sparse_and_dense_vectors_have_the_same_labels_and_outline(vectors: Vectors) -> None:
     thin = Vectors(vectors.words, sparse.csr_array(vectors.matrix), forest=vectors.forest)
     assert label_nodes(vectors) == label_nodes(thin)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.reading.sport import LABELS, SPORT, named, readable
+from tests.reading.sport import LABELS, SPORT, additive, named, readable
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.reading import (
@@ -66,7 +66,14 @@ def test_a_word_without_values_uses_no_node() -> None:
     assert paths_as_text([found]) == "void: uses no node\n"
 
 
-@given(readable())
+@given(additive())
+def test_no_step_of_an_additive_forest_is_zero(vectors: Vectors) -> None:
+    for word in vectors.words:
+        found = word_path(vectors, word, labels=[()] * vectors.n_dimensions)
+        assert all(step.value > 0 for way in found.trees for step in way.steps)
+
+
+@given(readable() | additive())
 def test_shares_of_a_word_add_up_and_its_path_holds_all_it_uses(vectors: Vectors) -> None:
     for word in vectors.words:
         found = word_path(vectors, word, labels=[()] * vectors.n_dimensions)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from rdflib import RDF, SKOS, Graph, Literal, URIRef
 
 from tests.reading.sport import LABELS, NASTY, readable
+from wordforest.coder.forest import Forest
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.reading import thesaurus
 from wordforest.vectors import Vectors
@@ -44,6 +45,12 @@ def test_nodes_and_words_are_concepts_under_each_other(sport: Vectors) -> None:
 def test_a_thesaurus_has_at_most_k_words_of_a_node_and_no_markers() -> None:
     graph = read(Vectors(["#rare#", "a", "b", "c"], [[9], [1], [3], [2]]), k=2)
     assert values(graph, "node/0", SKOS.narrower) == {"urn:x:word/b", "urn:x:word/c"}
+
+
+def test_words_of_an_additive_forest_stand_where_they_have_most_of_their_own() -> None:
+    graph = read(Vectors(["a", "b"], [[5, 4], [3, 1]], forest=Forest([-1, 0])))
+    assert values(graph, "word/a", SKOS.broader) == {"urn:x:node/1"}
+    assert values(graph, "word/b", SKOS.broader) == {"urn:x:node/0"}
 
 
 def test_names_that_would_come_twice_carry_their_node() -> None:
