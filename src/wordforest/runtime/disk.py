@@ -188,22 +188,18 @@ def arrays_in(folder: Path | None, memory: int = 0) -> Callable[[int, Any], NDAr
         if size <= left or size == 0:
             left -= size
             return np.empty(length, dtype)
-        return _mapped(folder or Path(tempfile.gettempdir()), size).view(dtype)
+        place = folder or Path(tempfile.gettempdir())
+        if not place.is_dir():
+            raise InputError(f"{place}: expected a folder for arrays larger than memory. Create it, or choose another.")
+        check_disk(place, size, "an array larger than memory")
+        with tempfile.TemporaryFile(dir=place) as file:  # what is mapped from it outlives the handle
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+            return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=(length,)))
 
     return allocate
-
-
-def _mapped(folder: Path, size: int) -> NDArray[np.uint8]:
-    """Return bytes mapped from a file without a name."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder for arrays larger than memory. Create it, or choose another.")
-    check_disk(folder, size, "an array larger than memory")
-    with tempfile.TemporaryFile(dir=folder) as file:  # what is mapped from it outlives the handle
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, size)
-        else:
-            file.truncate(size)
-        return np.asarray(np.memmap(file, dtype=np.uint8, mode="r+", shape=(size,)))
 
 
 def check_disk(folder: Path, size: int, what: str) -> int:

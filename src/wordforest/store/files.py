@@ -40,9 +40,9 @@ def replace_file(path: Path) -> Iterator[Path]:
         mode = temporary.stat().st_mode & 0o777  # what the umask grants; safetensors would leave 0600
         yield temporary
         temporary.chmod(mode)
-        _sync(temporary, os.O_RDWR)
+        _sync(temporary)
         temporary.replace(path)
-    sync_folder(path.parent)
+    _sync(path.parent)
 
 
 @contextmanager
@@ -66,12 +66,6 @@ def replace_pair(first: Path, second: Path) -> Iterator[tuple[Path, Path]]:
     with replace_file(second) as b, replace_file(first) as a:
         yield a, b
         second.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Have changes of names on the disk."""
-    if os.name == "posix":
-        _sync(folder, os.O_RDONLY)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -151,8 +145,11 @@ def _plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} {value!r}")
 
 
-def _sync(path: Path, flags: int) -> None:
-    handle = os.open(path, flags)
+def _sync(path: Path) -> None:
+    """Have the content of a file, or the names in a folder, on the disk."""
+    if path.is_dir() and os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:
@@ -256,7 +253,7 @@ def replaced(folder: Path, known: Sequence[str], last: str) -> Iterator[Path]:
                 raise InputError(f"{folder / name}: a file or folder of results belongs here. Rename this folder.")
         write_json(staging / _PLAN, {"remove": [name for name in known if name not in names], "move": names})
         staging.rename(folder / READY)
-    sync_folder(folder)
+    _sync(folder)
     _finish(folder)
 
 
@@ -283,7 +280,7 @@ def _finish(folder: Path) -> None:
                 if (folder / name).is_dir():
                     _remove(folder / name)
                 os.replace(ready / name, folder / name)  # noqa: PTH105 of a folder, too
-        sync_folder(folder)
+        _sync(folder)
     (ready / _PLAN).unlink()
     shutil.rmtree(ready)
 

@@ -139,15 +139,10 @@ def write_csr_parts(
         file.write(len(text).to_bytes(8, "little") + text)
         start = file.tell()
         file.truncate(start + end)
-        for name, array in chain(small.items(), _named(parts, dtype)):
+        named = ({"indices": columns, "data": values.astype(dtype, copy=False)} for columns, values in parts)
+        for name, array in chain.from_iterable(arrays.items() for arrays in chain([small], named)):
             file.seek(start + place[name])
             place[name] += file.write(np.ascontiguousarray(array).data)
-
-
-def _named(parts: Parts, dtype: np.dtype[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
-    for columns, values in parts:
-        yield "indices", columns
-        yield "data", values.astype(dtype, copy=False)
 
 
 def map_csr(path: Path) -> AnyCSR:

@@ -11,7 +11,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -73,7 +73,7 @@ def content_hash(sources: Iterable[str]) -> str | None:
 def read_chunks(sources: Iterable[str], errors: Errors = "strict", size: int = CHUNK_BYTES) -> Iterator[Chunk]:
     """Read sources one after the other as chunks of about ``size`` bytes."""
     for source in sources:
-        with _open(source) as stream:
+        with nullcontext(sys.stdin.buffer) if source == "-" else opened(source) as stream:
             yield from chunks_of(stream, source, errors, size)
 
 
@@ -93,7 +93,8 @@ def _expand(item: str) -> list[str]:
         return [item]
     path = Path(item)
     if path.is_dir():
-        files = sorted(str(p) for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
+        found = (p for p in path.rglob("*") if p.is_file())
+        files = sorted(str(p) for p in found if not any(part[0] == "." for part in p.relative_to(path).parts))
         if not files:
             raise InputError(f"{item}: the folder holds no files. Name a folder with text files in it.")
         return files
@@ -103,14 +104,6 @@ def _expand(item: str) -> list[str]:
     if not matches:
         raise InputError(f"{item}: no such file or folder. Check the path.")
     return matches
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
-
-
-def _open(source: str) -> AbstractContextManager[BinaryIO]:
-    return nullcontext(sys.stdin.buffer) if source == "-" else opened(source)
 
 
 def _cut_at_lines(stream: BinaryIO, source: str, size: int) -> Iterator[tuple[bytes, bool]]:

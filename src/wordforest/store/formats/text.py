@@ -141,16 +141,14 @@ def pair_of(name: str) -> tuple[str, str] | None:
     if Path(name).exists():
         words = metadata_of(Path(name))
         return (str(words), name) if format_suffix(name) == ".tsv" and words.is_file() else None
-    parts = name.split("+")
-    splits = [("+".join(parts[:i]), "+".join(parts[i:])) for i in range(1, len(parts))]
-    there = [pair for pair in splits if all(Path(part).is_file() for part in pair)]
-    if splits and not there:
-        missing = [part for part in splits[0] if not Path(part).is_file()]
+    words_name, plus, vectors_name = name.rpartition("+")
+    missing = [part for part in (words_name, vectors_name) if not Path(part).is_file()]
+    if plus and missing:
         raise InputError(
             f"{name}: no such file or folder, and as WORDS+VECTORS {' and '.join(map(repr, missing))} is missing. "
             "Check the path."
         )
-    return there[0] if there else None
+    return (words_name, vectors_name) if plus else None
 
 
 def metadata_of(target: Path) -> Path:
