@@ -66,6 +66,8 @@ def test_names_find_room_below_the_columns() -> None:
     boxes = [name.get_window_extent() for name in names]
     assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
     assert min(box.y0 for box in boxes) > 0
+    bar = figure.axes[-1].yaxis.label.get_window_extent()
+    assert 0 < bar.y0 < bar.y1 < figure.bbox.height
     assert names[-1].get_text().startswith("199 ")  # the strongest
     assert f"the strongest {len(names)} of 200" in figure.axes[0].get_xlabel()
 

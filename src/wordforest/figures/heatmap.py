@@ -59,8 +59,9 @@ def heatmap(
         raise InputError(f"limit = {limit}, but the colour scale must end above zero. Leave it out.")
     room = vectors.n_dimensions if labels is None else int(72 * (style.width - _MARGIN) / (_PITCH * style.small))
     columns = {title: columns_shown(A, room) for title, A in codes.items()}
-    names = [shortened(" ".join([str(i), *(labels[i] if labels else ())]), _NAME) for i in range(vectors.n_dimensions)]
-    width, height = _size(shown, columns, names, style)
+    every = [shortened(" ".join([str(i), *(labels[i] if labels else ())]), _NAME) for i in range(vectors.n_dimensions)]
+    names = {title: [every[i] for i in order] for title, order in columns.items()}
+    width, height = _size(shown, names, style)
     with drawing():
         figure = new_figure(width, height)
         rows = [len(A) for A in codes.values()]
@@ -69,10 +70,10 @@ def heatmap(
             part = A[:, columns[title]]
             axes.imshow(rgb(part, end, style.palette), aspect="auto", interpolation="nearest")
             _name_rows(axes, shown[title], style)
-            _name_columns(axes, [names[i] for i in columns[title]], A, width - _MARGIN, style)
+            _name_columns(axes, names[title], A, width - _MARGIN, style)
             _rule(axes, part.shape, (width - _MARGIN) / part.shape[1])
             axes.set_title(shortened(title), fontsize=style.text + 1, loc="left")
-        add_color_bar(figure, list(panels), values, end, style)
+        add_color_bar(figure, list(panels), values, end, style, below=_height_of_names([*names.values()][-1], style))
     return figure
 
 
@@ -87,17 +88,23 @@ def columns_shown(A: NDArray[np.float64], room: int) -> NDArray[np.intp]:
     return kept[np.argsort(A[:, kept].mean(axis=0), kind="stable")]
 
 
-def _size(
-    shown: Mapping[str, Sequence[str]], columns: Mapping[str, NDArray[np.intp]], names: list[str], style: Style
-) -> tuple[float, float]:
+def _size(shown: Mapping[str, Sequence[str]], names: Mapping[str, list[str]], style: Style) -> tuple[float, float]:
     scale = style.text / SCREEN.text
     height = 0.15
-    for title, order in columns.items():
-        longest = max(len(names[i]) for i in order) if len(order) > _UPRIGHT else 1
-        around = (0.47 + 0.25 * bool(title)) * scale + longest * _LETTER * style.small / 72  # title, names, their name
-        height += around + _CELL[1] * scale * len(shown[title])
-    widest = max(map(len, columns.values()))
+    for title, words in shown.items():
+        height += (0.12 + 0.25 * bool(title) + _CELL[1] * len(words)) * scale + _height_of_names(names[title], style)
+    widest = max(map(len, names.values()))
     return min(style.width, max(4.0, _MARGIN + _CELL[0] * widest)), max(_LOWEST, height)
+
+
+def _height_of_names(names: list[str], style: Style) -> float:
+    """Return the inches that the names of columns take, and what stands below them."""
+    letters = max(map(len, names)) if _are_turned(names) else 1
+    return letters * _LETTER * style.small / 72 + 0.35 * style.text / SCREEN.text
+
+
+def _are_turned(names: list[str]) -> bool:
+    return len(names) > _UPRIGHT or max(map(len, names)) > 4
 
 
 def _name_rows(axes: Axes, words: Sequence[str], style: Style) -> None:
@@ -109,7 +116,7 @@ def _name_columns(axes: Axes, names: list[str], A: NDArray[np.float64], width: f
     """Write the names of the columns, as many as can be read, and below what is left out of the dimensions of A."""
     step = math.ceil(len(names) * _PITCH * style.small / (72 * max(width, 0.5)))
     axes.set_xticks(np.arange(0, len(names), step), labels=names[::step], fontsize=style.small)
-    axes.tick_params(axis="x", rotation=90 if len(names) > _UPRIGHT or len(names[0]) > 4 else 0)
+    axes.tick_params(axis="x", rotation=90 if _are_turned(names) else 0)
     used, M = int(A.any(axis=0).sum()), A.shape[1]
     notes = [f"one in {step} named"] * (step > 1)
     notes += [f"the strongest {len(names)} of {used}"] * (len(names) < used) + [f"{M - used} not used"] * (0 < used < M)

@@ -89,8 +89,13 @@ def ink_on(colors: NDArray[np.float64]) -> list[str]:
     return ["white" if y < 0.22 else INK for y in luminance]
 
 
-def add_color_bar(figure: Figure, axes: Axes | list[Axes], values: ArrayLike, limit: float, style: Style) -> None:
-    """Draw the scale of some values beside the axes, from -limit or 0 to limit, pointed where values are beyond."""
+def add_color_bar(
+    figure: Figure, axes: Axes | list[Axes], values: ArrayLike, limit: float, style: Style, below: float = 0.0
+) -> None:
+    """Draw the scale of some values beside the axes, from -limit or 0 to limit, pointed where values are beyond.
+
+    ``below`` is the height in inches of what stands under the axes.
+    """
     mpl = matplotlib()
     lowest, highest = float(np.min(values)), float(np.max(values))
     low = -limit if lowest < 0 else 0.0
@@ -99,6 +104,7 @@ def add_color_bar(figure: Figure, axes: Axes | list[Axes], values: ArrayLike, li
     mappable = mpl.cm.ScalarMappable(mpl.colors.Normalize(low, limit), colormap)
     beyond = ("neither", "both" if low < 0 else "max")[max(-lowest, highest) > limit]
     width, height = figure.get_size_inches()
+    height -= below
     length = min(0.8 * height, 4.0)
     shape = {"fraction": _BAR / width, "shrink": length / height, "aspect": length / _BAR, "pad": 0.015}
     bar = figure.colorbar(mappable, ax=axes, extend=beyond, extendfrac=0.03, **shape)
