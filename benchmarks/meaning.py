@@ -2,6 +2,12 @@
 
 python benchmarks/meaning.py --counts COUNTS --held HELD --runs NAME=RUN ... [--text TRAINING_TEXT] [--data DIR]
 
+python benchmarks/meaning.py --halves TEXT --work DIR [--models readable nnse ...] [--data DIR]
+
+The second form cuts a text in two (paragraphs in turn by twenties), learns every model from both halves and judges each
+on the other half: does the same forest come out, is a parent on whenever its child is, is there a root for everything?
+What lies in DIR is taken as it is.
+
 COUNTS are those the models were trained on, HELD those of text none of them saw:
 wordforest count HELDOUT --out HELD --window 10 --min-count 1. The same NAME may come several times, once a seed. With
 --text LDA (gensim) learns as many topics as the first run has nodes from the same training text, a line a document.
@@ -64,6 +70,25 @@ ROWS = (
     ("density depth 1", "share"),
     ("density depth 2", "share"),
 )
+HALF_ROWS = (
+    ("coherence", "npmi"),
+    ("coherence", "positive npmi"),
+    ("parent-child / unrelated", "ratio"),
+    ("intrusion depth 0", "accuracy"),
+    ("intrusion depth 1", "accuracy"),
+    ("intrusion depth 2", "accuracy"),
+    ("density", "share"),
+)
+TURN = 20  # paragraphs that go to one half before the other's turn
+OLD = {"measure": "ppmi", "trees": 20, "nonnegative": True, "init": "nested", "word_power": 0.2}
+MODELS: dict[str, dict[str, Any]] = {
+    "readable": {"preset": "readable"},
+    "readable, seed 1": {"preset": "readable", "seed": 1},
+    "lam 0": {"preset": "readable", "lam": 0.0},
+    "forest penalty": {**OLD, "lam": 0.8, "depth_weights": (0.5, 0.8, 1.0)},
+    "grown": {"preset": "readable", "grow": True},
+    "nnse": {"dimensions": 260, "measure": "ppmi", "lam": 1.9},
+}
 RELEVANCE = 0.6
 SHORTEST = 5  # words of a document that LDA learns from
 
@@ -190,9 +215,74 @@ def similarity_of(vectors: wf.Vectors, data: str) -> float:
     return next(score.value for score in scores if score.set == "weighted mean")
 
 
+def learn_half(name: str, counts: Path, out: Path) -> wf.Vectors:
+    """Learn one of MODELS from counts, unless it is there."""
+    if not out.exists():
+        settings = dict(MODELS[name])
+        if "dimensions" in settings:
+            wf.baseline("nnse", counts, out=out, **settings)
+        else:
+            wf.train(counts, out=out, **settings)
+    return wf.load_run(out).vectors
+
+
+def on_halves(options: argparse.Namespace) -> None:
+    """Learn from both halves of a text and print a column for each model, means over both halves."""
+    work = Path(options.work)
+    work.mkdir(parents=True, exist_ok=True)
+    texts = [work / f"{half}.txt" for half in "ab"]
+    if not all(text.exists() for text in texts):
+        with Path(options.halves).open("rb") as whole, texts[0].open("wb") as a, texts[1].open("wb") as b:
+            for number, line in enumerate(whole):
+                (b if number // TURN % 2 else a).write(line)
+    held = []
+    for half, text in zip("ab", texts, strict=True):
+        for name, settings in (("counts", {}), ("held", {"window": 10, "min_count": 1})):
+            if not (work / f"{name}_{half}").exists():
+                wf.count_corpus(text, work / f"{name}_{half}", **settings)
+        words, counts, matrix, _ = read_counts(work / f"held_{half}")
+        held.append(Cooccurrence(words, counts, matrix))
+    columns: dict[str, list[str]] = {}
+    for name in options.models:
+        runs = [learn_half(name, work / f"counts_{half}", work / f"{name.replace(' ', '-')}_{half}") for half in "ab"]
+        known = [run.words for run in runs]
+        candidates = [other.candidates(known) for other in reversed(held)]
+        judged = [
+            judge_meaning(run, other, candidates=own)
+            for run, other, own in zip(runs, reversed(held), candidates, strict=True)
+        ]
+        cells = [cell([m.score(*row) for m in judged]) for row in HALF_ROWS]
+        cells += [cell([score]) for score in stability_scores(runs, candidates=candidates[1])][::2]
+        cells += [""] * (len(HALF_ROWS) + 2 - len(cells))
+        shares = [run.uses()[run.forest.roots].max() / len(run) for run in runs if run.forest is not None]
+        cells += [f"{np.mean([orphans(run) for run in runs]):.1%}", " / ".join(f"{share:.1%}" for share in shares)]
+        if options.data:
+            cells.append(f"{np.mean([similarity_of(run, options.data) for run in runs]):.3f}")
+        columns[name] = cells
+    rows = [f"{name} ({metric})" for name, metric in HALF_ROWS]
+    rows += ["halves: cosine of matched nodes", "halves: parents match", "active children under a zero parent"]
+    rows += ["widest root, by half", "similarity (weighted mean)"]
+    print(f"| | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
+    for row, cells in zip(rows, zip(*columns.values(), strict=True), strict=False):
+        print(f"| {row} | {' | '.join(cells)} |")
+
+
+def orphans(vectors: wf.Vectors) -> float:
+    """The share of active children whose parent is exactly zero."""
+    if vectors.forest is None:
+        return float("nan")
+    children = np.flatnonzero(vectors.forest.parent >= 0)
+    on = vectors.dense != 0
+    active = on[:, children]
+    return float((active & ~on[:, vectors.forest.parent[children]]).sum() / max(1, active.sum()))
+
+
 def main() -> None:
     options = parse()
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores\n")
+    if options.halves:
+        on_halves(options)
+        return
     words, counts, matrix, held_config = read_counts(Path(options.held))
     held = Cooccurrence(words, counts, matrix)
     config = read_counts(Path(options.counts))[3]
@@ -238,9 +328,12 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--counts", required=True, help="counts folder of the training text")
-    parser.add_argument("--held", required=True, help="counts folder of the held-out text")
-    parser.add_argument("--runs", required=True, nargs="+", metavar="NAME=RUN", help="a NAME again is another seed")
+    parser.add_argument("--counts", help="counts folder of the training text")
+    parser.add_argument("--held", help="counts folder of the held-out text")
+    parser.add_argument("--runs", default=[], nargs="+", metavar="NAME=RUN", help="a NAME again is another seed")
+    parser.add_argument("--halves", metavar="TEXT", help="learn from both halves of this text instead")
+    parser.add_argument("--work", default="halves", help="folder for the halves, their counts and runs")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--text", help="training text, for LDA")
     parser.add_argument("--data", help="evaluation data, for similarity")
     parser.add_argument("--min-count", type=int, help="of a candidate in the held-out text")
@@ -253,6 +346,8 @@ def parse() -> argparse.Namespace:
     options = parser.parse_args()
     if any("=" not in given for given in options.runs):
         parser.error("--runs: expected NAME=RUN")
+    if not options.halves and not (options.counts and options.held and options.runs):
+        parser.error("expected --counts, --held and --runs, or --halves")
     return options
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -269,3 +271,24 @@ def test_an_unknown_word_is_a_key_error_with_a_plain_sentence() -> None:
 def test_an_unknown_word_unlike_all_others_gets_no_suggestion(vectors: Vectors) -> None:
     with pytest.raises(UnknownWordError, match=r"no vector for 'xyzzy'. Choose a word of the vocabulary."):
         vectors.similarity("hot", "xyzzy")
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_cosines_of_an_additive_forest_are_of_roots_times_logarithms_of_use(form: Any) -> None:
+    A, use = np.array([[4.0, 1, 3], [9, 9, 0], [1, 0, 1], [0, 0, 0]]), np.array([0.75, 0.5, 0.5])
+    vectors = Vectors("abcd", form(A), forest=Forest([-1, 0, 0]), nodes={"use": use})
+    seen = np.sqrt(A) * np.log(1 / use)
+    np.testing.assert_allclose(vectors.comparable.dense, seen, rtol=1e-6)
+    np.testing.assert_array_equal(vectors["a"], A[0])  # what is read is what was learned
+    cosine = seen[0] @ seen[1] / np.linalg.norm(seen[0]) / np.linalg.norm(seen[1])
+    assert vectors.similarity("a", "b") == pytest.approx(cosine)
+    assert dict(vectors.most_similar("a"))["b"] == pytest.approx(cosine, rel=1e-5)
+    assert dict(vectors.most_similar(A[0]))["b"] == pytest.approx(cosine, rel=1e-5)
+    assert vectors.comparable.comparable is vectors.comparable
+    assert vectors.first(2).most_similar("a", 1) == [("b", pytest.approx(cosine, rel=1e-5))]
+
+
+def test_without_a_use_cosines_are_plain() -> None:
+    vectors = Vectors("ab", [[1.0, 0], [1, 1]], nodes={"stability": [1.0, 1.0]})
+    assert vectors.comparable is vectors
+    assert vectors.similarity("a", "b") == pytest.approx(0.5**0.5)

@@ -44,7 +44,8 @@ class UnknownWordError(InputError, KeyError):
 class Vectors:
     """V words and their vectors, a row each: ``matrix`` (V, M), dense or any SciPy sparse matrix.
 
-    ``use`` (M,), the share of words that use each node of an additive forest, makes cosines those of ``comparable``.
+    ``nodes`` has what is known of every dimension, (M,) each: ``use``, the share of words that used a node of an
+    additive forest when it was learned, makes cosines those of ``comparable``; ``stability`` is shown beside labels.
 
     Kept as write-protected float32, as an ndarray or as CSR without stored zeros. The caller's arrays
     are left alone; they are shared, not copied, where they are protected float32 already. ``labels`` are names that
@@ -61,13 +62,13 @@ class Vectors:
         *,
         forest: Forest | None = None,
         labels: Mapping[int, str] | None = None,
-        use: Any = None,
+        nodes: Mapping[str, Any] | None = None,
     ) -> None:
         self.words: tuple[str, ...] = tuple(words)
         self.matrix: Dense | CSR = _protected_csr(matrix) if sparse.issparse(matrix) else _protected(matrix)
         self.forest = forest
         self.given_labels = dict(labels or {})
-        self.use = None if use is None else np.asarray(use, dtype=np.float64)
+        self.nodes = {name: np.asarray(values, dtype=np.float64) for name, values in (nodes or {}).items()}
         self._row = _rows_by_word(self.words)
         self._check()
 
@@ -121,7 +122,7 @@ class Vectors:
 
     def first(self, n: int) -> Vectors:
         """Return the first n words, with all that is known of the dimensions."""
-        return Vectors(self.words[:n], self.matrix[:n], forest=self.forest, labels=self.given_labels, use=self.use)
+        return Vectors(self.words[:n], self.matrix[:n], forest=self.forest, labels=self.given_labels, nodes=self.nodes)
 
     @cached_property
     def comparable(self) -> Vectors:
@@ -129,9 +130,9 @@ class Vectors:
 
         In an additive forest a root is used by many words, and strongly; roots and logarithms give leaves their say.
         """
-        if self.use is None:
+        if self.weights is None:
             return self
-        weights = self._weights().astype(np.float32)
+        weights = self.weights.astype(np.float32)
         matrix: Any = self.matrix
         if isinstance(matrix, np.ndarray):
             matrix = np.sqrt(np.maximum(matrix, 0)) * weights
@@ -140,9 +141,11 @@ class Vectors:
             matrix = sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
         return Vectors(self.words, matrix, forest=self.forest, labels=self.given_labels)
 
-    def _weights(self) -> NDArray[np.float64]:
-        """Return ``log(1 / use)`` of every node, (M,)."""
-        return np.asarray(np.log(1 / np.clip(np.asarray(self.use), _LEAST_USE, 1.0)))
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """``log(1 / use)`` of every node, (M,), where its use is known."""
+        use = self.nodes.get("use")
+        return None if use is None else np.asarray(np.log(1 / np.clip(use, _LEAST_USE, 1.0)))
 
     @cached_property
     def unit(self) -> Dense:
@@ -208,8 +211,8 @@ class Vectors:
                 f"expected a word or a finite vector of shape ({self.n_dimensions},), "
                 f"but a vector of shape {vector.shape} came. Pass one row of these vectors' space."
             )
-        if self.use is not None:
-            vector = np.sqrt(np.maximum(vector, 0)) * self._weights()
+        if self.weights is not None:
+            vector = np.sqrt(np.maximum(vector, 0)) * self.weights
         return self._nearest(vector, [], k)
 
     def analogy(self, a: str, b: str, c: str, k: int = 10) -> Neighbors:

@@ -271,3 +271,43 @@ def test_the_command_refuses_with_two_and_says_why(
     assert words in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_cosines_are_the_same_in_a_run_in_what_it_is_converted_to_and_in_evaluate(corpus: Path, tmp_path: Path) -> None:
+    run = wf.train(corpus, out=tmp_path / "run", **FAST)
+    wf.write_vectors(tmp_path / "vectors.txt", run.vectors)
+    wf.write_vectors(tmp_path / "copy", run.vectors)
+    there, copy = (wf.read_vectors(tmp_path / name) for name in ("vectors.txt", "copy"))
+    for word in ("cat", "dog", "king"):
+        near = run.vectors.most_similar(word, 5)
+        assert copy.most_similar(word, 5) == near
+        assert [w for w, _ in there.most_similar(word, 5)] == [w for w, _ in near]
+        assert there.similarity(word, "cow") == pytest.approx(run.vectors.similarity(word, "cow"), abs=1e-5)
+    pairs = tmp_path / "data" / "wordsim" / "EN-OWN.txt"
+    pairs.parent.mkdir(parents=True)
+    pairs.write_text("cat\tdog\t9\ncat\tking\t2\nking\tqueen\t8\ndog\tqueen\t1\n")
+    scores = [
+        [score.value for score in wf.evaluate(vectors, tmp_path / "data", tasks=["similarity"])]
+        for vectors in (run.vectors, there)
+    ]
+    assert scores[0] == pytest.approx(scores[1])
+
+
+def test_stability_of_nodes_is_kept_in_the_run_and_shown(corpus: Path, tmp_path: Path) -> None:
+    run = wf.train(corpus, out=tmp_path / "run", stability=True, **FAST)
+    figures = wf.load_run(tmp_path / "run").nodes["stability"]
+    assert figures == pytest.approx(run.nodes["stability"], abs=1e-6)
+    assert figures.shape == (39,)
+    assert 0 <= figures.min() <= figures.max() <= 1
+    shown = run_command("inspect", tmp_path / "run")
+    assert f"stability {figures[0]:.2f}" in shown.stdout
+    again = wf.train(corpus, workers=1, stability=True, **FAST)
+    np.testing.assert_array_equal(again.nodes["stability"], run.nodes["stability"])
+    encoded = wf.encode_counts(tmp_path / "run", tmp_path / "run" / "counts", tmp_path / "more")
+    assert encoded.nodes["use"] == pytest.approx(run.nodes["use"], abs=1e-6)
+
+
+def test_encoding_the_same_text_gives_the_codes_of_the_run(corpus: Path, tmp_path: Path) -> None:
+    run = wf.train(corpus, out=tmp_path / "run", **FAST)
+    encoded = wf.encode_counts(tmp_path / "run", tmp_path / "run" / "counts")
+    np.testing.assert_allclose(encoded.codes.toarray(), run.codes.toarray(), atol=1e-3 * run.codes.max())

@@ -51,12 +51,14 @@ def test_names_are_unique_and_safe(words: list[str], forest: Forest) -> None:
 def test_names_as_a_table(sport: Vectors) -> None:
     table = names_as_tsv(sport, labels=LABELS).splitlines()
     assert table[:3] == [
-        "node\tname\tparent\tdepth\tlabel",
-        "0\t0.sport\t-1\t0\tsport",
-        "1\t0.sport.ball\t0\t1\tball goal",
+        "node\tname\tparent\tdepth\tstability\tlabel",
+        "0\t0.sport\t-1\t0\t\tsport",
+        "1\t0.sport.ball\t0\t1\t\tball goal",
     ]
+    known = Vectors(sport.words, sport.matrix, forest=sport.forest, nodes={"stability": np.linspace(0, 1, 7)})
+    assert names_as_tsv(known, labels=LABELS).splitlines()[2] == "1\t0.sport.ball\t0\t1\t0.167\tball goal"
 
 
-def test_a_table_of_nasty_names_has_five_columns_in_every_row() -> None:
+def test_a_table_of_nasty_names_has_six_columns_in_every_row() -> None:
     rows = names_as_tsv(Vectors(NASTY, np.eye(len(NASTY)))).rstrip("\n").split("\n")
-    assert [row.count("\t") for row in rows] == [4] * (len(NASTY) + 1)
+    assert [row.count("\t") for row in rows] == [5] * (len(NASTY) + 1)

@@ -82,6 +82,7 @@ def test_object_has_every_number_of_a_node(sport: Vectors) -> None:
         "label": ["sprint"],
         "words": 3,
         "share": 3 / 8,
+        "stability": None,
         "positive": [("#rare#", 9.0), ("sprint", 4.0)],
         "negative": [],
     }
@@ -131,3 +132,12 @@ def test_graphs_have_an_edge_from_every_parent(sport: Vectors) -> None:
     edges = [(0, 1), (1, 2), (1, 3), (0, 4), (5, 6)]
     assert [tuple(map(int, e)) for e in re.findall(r"n(\d+) -> n(\d+)", as_graphviz(lines))] == edges
     assert [tuple(map(int, e)) for e in re.findall(r"n(\d+) --> n(\d+)", as_mermaid(lines))] == edges
+
+
+def test_stability_stands_beside_the_share_where_it_is_known(sport: Vectors) -> None:
+    known = Vectors(sport.words, sport.matrix, forest=sport.forest, nodes={"stability": np.linspace(0, 1, 7)})
+    lines = outline(known, labels=LABELS)
+    assert [line.stability for line in lines] == pytest.approx(np.linspace(0, 1, 7))
+    assert f"{lines[0].text} ({lines[0].share:.1%}, stability 0.00)" in as_text(lines, shares=True)
+    assert "stability" not in as_text(lines)
+    assert as_object(known, labels=LABELS)["nodes"][6]["stability"] == 1

@@ -139,8 +139,14 @@ def summary(model: Model) -> dict[str, Any]:
         "additive": model.vectors.own is not model.vectors.matrix,
         "labels": [list(label) for label in model.labels],
         "used": model.used.tolist(),
+        "stability": _rounded(model.vectors.nodes.get("stability")),
+        "weights": _rounded(model.vectors.weights),  # of nodes in cosines
         "depths": [
             {"nodes": len(used), "unused": int((used == 0).sum()), "share": float(used.mean() / len(model.words))}
             for used in levels
         ],
     }
+
+
+def _rounded(values: NDArray[np.float64] | None) -> list[float] | None:
+    return None if values is None else [round(float(value), 5) for value in values]

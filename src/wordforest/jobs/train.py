@@ -109,10 +109,10 @@ def _nodes(job: Job, rows: Rows, plan: Plan, fitted: Fitted, settings: TrainSett
     """Return what is known of the nodes of an additive forest, (M,) each: the share of words that use it, stability."""
     if not settings.additive:
         return {}
-    nodes = {"use": np.count_nonzero(fitted.A, axis=0) / len(fitted.A)}
+    nodes = {"use": np.round(np.count_nonzero(fitted.A, axis=0) / len(fitted.A), 6)}
     if settings.stability:
         job.report.say("learning again from either half of the words, to see how stable every node is")
-        nodes["stability"] = node_stability(rows, plan, fitted)
+        nodes["stability"] = np.round(node_stability(rows, plan, fitted), 4)
     return nodes
 
 

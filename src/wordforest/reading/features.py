@@ -42,12 +42,16 @@ def feature_names(vectors: Vectors, *, labels: Labels | None = None) -> list[str
 
 
 def names_as_tsv(vectors: Vectors, *, labels: Labels | None = None) -> str:
-    """Return a table of the columns: node, name, parent, depth, and the label's words with spaces between."""
+    """Return a table of the columns: node, name, parent, depth, stability, and the label's words with spaces between.
+
+    Stability is left empty where it is not known.
+    """
     forest = forest_of(vectors)
     made = given_or_made(vectors, labels, _K)
     names = feature_names(vectors, labels=made)
-    rows = ["node\tname\tparent\tdepth\tlabel"]
+    known = vectors.nodes.get("stability")
+    rows = ["node\tname\tparent\tdepth\tstability\tlabel"]
     for node, (name, label) in enumerate(zip(names, made, strict=True)):
-        place = f"{forest.parent[node]}\t{forest.depth[node]}"
+        place = f"{forest.parent[node]}\t{forest.depth[node]}\t{'' if known is None else f'{known[node]:.3f}'}"
         rows.append(f"{node}\t{name}\t{place}\t{' '.join(one_line(word) for word in label)}")
     return "\n".join(rows) + "\n"

@@ -20,7 +20,10 @@ _MERMAID = re.compile(r"""\.(?!\d)|[!"#$&*+\-/:;<=>?@\[\\\]^_`{|}~]""")  # also 
 
 @dataclass(frozen=True)
 class Line:
-    """A node: where it is in the forest, its label, and how many words use it. ``share`` is that over all words."""
+    """A node: where it is in the forest, its label, and how many words use it. ``share`` is that over all words.
+
+    ``stability`` says how alike the node is when it is learned again from half of the words, None where nobody knows.
+    """
 
     node: int
     parent: int
@@ -29,6 +32,7 @@ class Line:
     words: int
     share: float
     is_leaf: bool
+    stability: float | None = None
 
     @property
     def text(self) -> str:
@@ -41,24 +45,27 @@ def outline(
 ) -> list[Line]:
     """Return a line for each node in preorder; ``trees`` chooses some by number, in the order given."""
     named = given_or_made(vectors, labels, k)
-    forest, used = forest_of(vectors), vectors.uses().tolist()
+    forest, used, known = forest_of(vectors), vectors.uses().tolist(), vectors.nodes.get("stability")
     lines = []
     for node in _chosen_nodes(forest, trees):
         position = (node, int(forest.parent[node]), int(forest.depth[node]))
         is_leaf = bool(forest.end[node] == node + 1)
-        lines.append(Line(*position, named[node], used[node], used[node] / max(1, len(vectors)), is_leaf))
+        stability = None if known is None else float(known[node])
+        lines.append(Line(*position, named[node], used[node], used[node] / max(1, len(vectors)), is_leaf, stability))
     return lines
 
 
 def as_text(lines: Sequence[Line], *, numbers: bool = False, shares: bool = False) -> str:
     """Return indented text, two spaces per depth; leaves side by side share a line, joined by a middle dot.
 
-    ``numbers`` puts the number of a node before its label, ``shares`` the share of words that use it behind.
+    ``numbers`` puts the number of a node before its label, ``shares`` the share of words that use it behind, and its
+    stability where that is known.
     """
     rows: list[str] = []
     before: Line | None = None
     for line in lines:
-        text = f"{line.node} " * numbers + line.text + f" ({line.share:.1%})" * shares
+        known = "" if line.stability is None else f", stability {line.stability:.2f}"
+        text = f"{line.node} " * numbers + line.text + f" ({line.share:.1%}{known})" * shares
         if before and before.is_leaf and line.is_leaf and line.parent == before.parent >= 0:
             rows[-1] += f" · {text}"
         else:

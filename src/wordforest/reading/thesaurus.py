@@ -52,7 +52,7 @@ def thesaurus(
         from rdflib import Literal as Text
     except ImportError as error:
         raise MissingExtraError("a thesaurus", "rdf") from error
-    columns = Columns(vectors)
+    columns, known = Columns(vectors), vectors.nodes.get("stability")
     named = given_or_made(vectors, labels, max(5, _IN_NAME))
     graph = Graph(bind_namespaces="none")
     graph.bind("skos", SKOS)
@@ -79,6 +79,8 @@ def thesaurus(
         parent = int(columns.forest.parent[node])
         iri = concept(f"node/{node}", name, f"node/{parent}" if parent >= 0 else None)
         graph.add((iri, SKOS.notation, Text(node)))
+        if known is not None:
+            graph.add((iri, SKOS.note, text(f"stability {known[node]:.2f}")))
         for word in named[node]:
             if word != name:  # SKOS: a label is preferred or alternative, never both
                 graph.add((iri, SKOS.altLabel, text(word)))

@@ -88,8 +88,7 @@ class Run:
     @cached_property
     def vectors(self) -> Vectors:
         """The codes as word vectors."""
-        use = self.nodes.get("use")
-        return Vectors(self.words, self.codes, forest=self.forest, labels=self.labels, use=use)
+        return Vectors(self.words, self.codes, forest=self.forest, labels=self.labels, nodes=self.nodes)
 
 
 def is_run_folder(path: Path) -> bool:
@@ -119,7 +118,7 @@ def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
 
 
 def _plain(nodes: dict[str, NDArray[Any]]) -> dict[str, list[float]]:
-    return {name: [round(float(value), 6) for value in values] for name, values in nodes.items()}
+    return {name: np.asarray(values, dtype=np.float64).tolist() for name, values in nodes.items()}
 
 
 def load_run(folder: Path) -> Run:

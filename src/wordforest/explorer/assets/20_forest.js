@@ -45,7 +45,8 @@
       class: "cell" + (current ? " current" : "") + (model.used[node] ? "" : " idle"),
       href: wf.to.node(node, index), "data-depth": model.depth[node], "data-node": node,
       "aria-current": current ? "true" : null,
-      title: "Node " + node + ": " + wf.plainLabel(model, node, 5) + ". " + wf.count(model.used[node]) + " words use it.",
+      title: "Node " + node + ": " + wf.plainLabel(model, node, 5) + ". " + wf.count(model.used[node]) + " words use it."
+        + (model.stability ? " Stability " + model.stability[node].toFixed(2) + "." : ""),
     },
       wf.label(model, node, many),
       el("span", { class: "meta" }, el("span", { class: "id" }, String(node)), " " + wf.share(share)), bar);

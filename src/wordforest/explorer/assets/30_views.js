@@ -113,6 +113,8 @@
     const facts = [
       ["Depth", panel.depth + (model.levels > 1 ? " (" + names[panel.depth].toLowerCase() + ")" : "")],
       ["Used by", wf.count(panel.used) + " words, " + wf.share(panel.used / panel.words)],
+      ...(model.stability ? [["Stability", model.stability[node].toFixed(2)
+        + ": its likeness to itself when learned again from half of the words"]] : []),
       ["Parent", panel.parent < 0 ? "none, it is a root" : nodeLink(model, index, panel.parent)],
       ["Children", panel.children.length ? el("ul", { class: "inline" },
         panel.children.map((child) => el("li", {}, nodeLink(model, index, child)))) : "none, it is a leaf"],

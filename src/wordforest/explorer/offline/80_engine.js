@@ -7,7 +7,7 @@
 
   const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
 
-  /** Codes of all kept words as unit vectors, row after row, and their lengths. */
+  /** Codes of all kept words, row after row; what cosines see of them, and the lengths of that. */
   function unpack(data) {
     const n = data.kept.length, m = data.summary.parent.length;
     const codes = new Float32Array(n * m);
@@ -17,16 +17,17 @@
       const ends = new Uint32Array(bytes(data.codes.ends));
       for (let row = 0, i = 0; row < n; row += 1) for (; i < ends[row]; i += 1) codes[row * m + nodes[i]] = values[i];
     }
-    const norms = new Float32Array(n);
+    const weights = data.summary.weights, seen = weights ? new Float32Array(n * m) : codes, norms = new Float32Array(n);
     for (let row = 0; row < n; row += 1) {
       let sum = 0;
       for (let i = row * m; i < (row + 1) * m; i += 1) {
         codes[i] *= data.limit[row] / 32767;
-        sum += codes[i] * codes[i];
+        if (weights) seen[i] = Math.sqrt(Math.max(codes[i], 0)) * weights[i - row * m];
+        sum += seen[i] * seen[i];
       }
       norms[row] = Math.sqrt(sum);
     }
-    return { codes, norms, n, m };
+    return { codes, seen, norms, n, m };
   }
 
   class Model {
@@ -39,6 +40,11 @@
     vector(word) {
       const row = this.rows.get(word);
       return row === undefined ? null : this.codes.subarray(row * this.m, (row + 1) * this.m);
+    }
+
+    comparable(word) {
+      const row = this.rows.get(word);
+      return this.seen.subarray(row * this.m, (row + 1) * this.m);
     }
 
     near(word) {
@@ -66,7 +72,7 @@
       for (let row = 0; row < this.n; row += 1) {
         if (without.includes(row)) continue;
         let dot = 0;
-        for (let i = 0, at = row * this.m; i < this.m; i += 1) dot += this.codes[at + i] * query[i];
+        for (let i = 0, at = row * this.m; i < this.m; i += 1) dot += this.seen[at + i] * query[i];
         scores.push([row, this.norms[row] ? dot / (this.norms[row] * norm) : 0]);
       }
       scores.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
@@ -86,7 +92,7 @@
     word(word) {
       const view = this.forest(word);
       if (view.found) {
-        view.neighbors = view.nodes.length ? this.nearest(this.vector(word), [this.rows.get(word)], NEIGHBORS) : [];
+        view.neighbors = view.nodes.length ? this.nearest(this.comparable(word), [this.rows.get(word)], NEIGHBORS) : [];
       }
       return view;
     }
@@ -117,7 +123,7 @@
     }
 
     cosine(a, b) {
-      const u = this.vector(a), v = this.vector(b), size = this.norms[this.rows.get(a)] * this.norms[this.rows.get(b)];
+      const u = this.comparable(a), v = this.comparable(b), size = this.norms[this.rows.get(a)] * this.norms[this.rows.get(b)];
       return size ? u.reduce((sum, value, i) => sum + value * v[i], 0) / size : 0;
     }
 
@@ -125,7 +131,7 @@
       const unknown = [...new Set(words)].filter((word) => !this.rows.has(word));
       if (unknown.length) return { unknown, neighbors: [] };
       const rows = words.map((word) => this.rows.get(word));
-      const [a, b, c] = words.map((word, i) => this.vector(word).map((value) => value / (this.norms[rows[i]] || 1)));
+      const [a, b, c] = words.map((word, i) => this.comparable(word).map((value) => value / (this.norms[rows[i]] || 1)));
       return { unknown, neighbors: this.nearest(b.map((value, i) => value - a[i] + c[i]), rows, 10) };
     }
   }

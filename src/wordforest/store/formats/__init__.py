@@ -94,8 +94,9 @@ def _read_run(source: VectorFile) -> Vectors:
 def _write_run(target: Path, vectors: Vectors) -> None:
     codes, counts = sparse.csr_array(vectors.matrix), np.zeros(len(vectors), dtype=np.int64)
     config = {"source": "write_vectors", "counts": "unknown"}
-    known = {} if vectors.use is None else {"use": vectors.use}
-    run = Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.given_labels, nodes=known)
+    run = Run(
+        vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.given_labels, nodes=vectors.nodes
+    )
     save_run(target, run)
 
 
