@@ -33,11 +33,11 @@ from wordforest.counts.windows import (
     narrow,
     row_blocks,
     sum_rows,
-    vocabulary_rows,
 )
+from wordforest.errors import InputError
 from wordforest.options import default
 from wordforest.runtime.disk import ScratchFiles, let_go
-from wordforest.runtime.machine import Executor, on_this_machine
+from wordforest.runtime.machine import Executor, Threads
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words, read_tokens
 from wordforest.text.tokens import PIECE, IdFile
 
@@ -170,7 +170,9 @@ def tally_corpus(
 ) -> Tally:
     """Count a corpus as ``count`` does, and leave the counts in scratch files; named ones may hold a try to resume."""
     report = on_progress or (lambda *_: None)
-    executor = on_this_machine(executor, "counting into memory")
+    executor = executor or Threads()
+    if not isinstance(executor, Threads):
+        raise InputError("counting into memory needs one machine. Use Threads, or leave the executor out.")
     tokens = read_tokens(
         corpus, rules, executor=executor, scratch=scratch, on_progress=lambda done, size: report("read", done, size)
     )
@@ -244,7 +246,7 @@ def _thin(
 
 @dataclass(frozen=True, eq=False)
 class _Shards:
-    """Ids to count shard by shard, as large as memory allows; ``lookup`` has the row of every id."""
+    """Ids to count shard by shard, as large as memory allows; ``lookup`` has the row of every id, and of a border."""
 
     ids: IdFile
     lookup: Int32s
@@ -280,7 +282,8 @@ class _Shards:
         tally, weights = self.tally, self.tally.windows.weights(len(self.ids))
         margin, stop = len(weights), min(stop, len(self.ids))
         low, high = max(0, start - margin), min(len(self.ids), stop + margin)
-        rows = vocabulary_rows(self.ids.read(low, high), self.lookup, low - start + margin, stop + margin - high)
+        borders = (low - start + margin, stop + margin - high)  # before the first id and behind the last
+        rows = np.pad(self.lookup[self.ids.read(low, high)], borders, constant_values=-1)
         found = count_blocks(rows, tally.shape[0], tally.windows, weights, tally.borders)
         blocks = [_packed(tally.scratch, block) for block in found]
         return blocks, int(np.count_nonzero(rows[margin : margin + stop - start] >= 0))

@@ -145,15 +145,6 @@ def narrow(integers: Integers) -> Integers:
 
 
 @kernel
-def vocabulary_rows(ids: Int32s, lookup: Int32s, before: int, behind: int) -> Int32s:
-    """Renumber ids; -1 finds the last of ``lookup``. So many borders come before and behind."""
-    rows = np.full(before + len(ids) + behind, -1, dtype=np.int32)
-    for i in range(len(ids)):
-        rows[before + i] = lookup[ids[i]]
-    return rows
-
-
-@kernel
 def find_positions(ids: Int32s, first: int, last: int, n_words: int) -> tuple[Int64s, Int32s]:
     """Return the positions of words in ids[first:last], by word: v stands at positions[starts[v]:starts[v + 1]]."""
     starts = np.zeros(n_words + 1, dtype=np.int64)

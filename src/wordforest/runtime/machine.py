@@ -74,15 +74,6 @@ def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[T], R], blocks: Ite
         wait(waiting)
 
 
-def on_this_machine(executor: Executor | None, what: str) -> Threads:
-    """Return who works here, all cores if nobody is named; ``what`` shares memory, which a cluster does not."""
-    executor = executor or Threads()
-    if not isinstance(executor, Threads):
-        came = type(executor).__name__
-        raise InputError(f"{what} needs one machine, but a {came} came. Use Threads, or leave the executor out.")
-    return executor
-
-
 def one_blas_thread() -> AbstractContextManager[object]:
     """Keep BLAS to one thread inside a block: bits must not depend on the number of cores."""
     limits: AbstractContextManager[object] = blas_libraries().limit(limits=1, user_api="blas")
