@@ -76,7 +76,7 @@ def rnn(options: argparse.Namespace) -> None:
 def tokens_of(corpus: str | None, limit: int | None = None) -> tuple[np.ndarray, wf.Vocabulary]:
     """Return rows of the vocabulary, -1 between sentences, and the vocabulary of (the first part of) a text."""
     tokens = read_tokens(corpus or demo_corpus())
-    ids = np.asarray(tokens.ids[:limit])
+    ids = tokens.ids[:limit]
     counts = np.bincount(ids[ids >= 0], minlength=len(tokens.words))
     vocabulary, rows = choose_words(tokens.words, counts, WordRules())
     return np.append(rows, np.int32(-1))[ids], vocabulary

@@ -180,7 +180,7 @@ def test_words_that_never_occur_are_no_noise():
 def read(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     tokens = read_tokens(path)
     vocabulary, rows = choose_words(tokens.words, tokens.counts, WordRules(1))
-    return np.append(rows, np.int32(-1))[tokens.ids], np.array(vocabulary.counts), list(vocabulary.words)
+    return np.append(rows, np.int32(-1))[tokens.ids[:]], np.array(vocabulary.counts), list(vocabulary.words)
 
 
 @pytest.fixture(scope="module")

@@ -228,7 +228,7 @@ def test_pieces_do_not_change_the_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
 def learned(corpus: Path) -> tuple[Vectors, LearnedVectors, list[LearningProgress], Any, Any]:
     tokens = read_tokens(corpus)
     vocabulary, rows = choose_words(tokens.words, tokens.counts, WordRules())
-    ids = np.append(rows, np.int32(-1))[tokens.ids]
+    ids = np.append(rows, np.int32(-1))[tokens.ids[:]]
     steps: list[LearningProgress] = []
     settings = RnnSettings(dimensions=13, epochs=6, streams=16, steps=10)
     found = learn_rnn(ids, vocabulary.counts, settings, on_step=steps.append)

@@ -396,7 +396,7 @@ def thinned_reference(path: Path, counts: Counts, t: float) -> list[list[str]]:
     """Sentences of what stays of a corpus, token by token; words out of the vocabulary are one rare word."""
     tokens, total = read_tokens(path), counts.vocabulary.counts.sum()
     sentences: list[list[str]] = [[]]
-    for i, word_id in enumerate(tokens.ids.tolist()):
+    for i, word_id in enumerate(tokens.ids[:].tolist()):
         if word_id < 0:
             sentences.append([])
             continue

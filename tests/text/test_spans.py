@@ -26,7 +26,7 @@ def test_spans_have_the_words_of_the_whole(
     rules = TextRules(tokenizer=tokenizer)  # type: ignore[arg-type]
     scratch = ScratchFiles()
     whole = read_tokens(path, rules, scratch=scratch)
-    ids = whole.ids.tolist()
+    ids = whole.ids[:].tolist()
     scratch.close()
     length = path.stat().st_size
     parts = [read_span(Span(str(path), start, min(start + size, length)), rules) for start in range(0, length, size)]

@@ -185,12 +185,12 @@ def tally_corpus(
         report("count", counted, tokens.n_tokens)
 
     on_words(0)
-    tally, ids = Tally(vocabulary, tokens.fingerprint, windows, scratch), tokens.file
+    tally, ids = Tally(vocabulary, tokens.fingerprint, windows, scratch), tokens.ids
     if windows.subsample:
         scratch.cut("thinned.bin", 0)
         keep = keep_probability(vocabulary.counts, windows.subsample)[rows]
         ids = IdFile(scratch, "thinned.bin")
-        _thin(tokens.file, keep, windows.subsample_seed, ids, executor, on_words)
+        _thin(tokens.ids, keep, windows.subsample_seed, ids, executor, on_words)
     return tally.merge(_Shards(ids, np.append(rows, np.int32(-1)), tally).count(executor, on_words), executor)
 
 
@@ -236,7 +236,7 @@ def _thin(
     ``on_words`` is called with the number of tokens just dropped.
     """
     starts = range(0, len(ids), PIECE)
-    pieces = executor.map(lambda start: kept(ids.read(start, start + PIECE), start, keep, seed), starts)
+    pieces = executor.map(lambda start: kept(ids[start : start + PIECE], start, keep, seed), starts)
     for start, stayed in zip(starts, pieces, strict=True):
         into.append(stayed)
         dropped = min(PIECE, len(ids) - start) - len(stayed)
@@ -283,7 +283,7 @@ class _Shards:
         margin, stop = len(weights), min(stop, len(self.ids))
         low, high = max(0, start - margin), min(len(self.ids), stop + margin)
         borders = (low - start + margin, stop + margin - high)  # before the first id and behind the last
-        rows = np.pad(self.lookup[self.ids.read(low, high)], borders, constant_values=-1)
+        rows = np.pad(self.lookup[self.ids[low:high]], borders, constant_values=-1)
         found = count_blocks(rows, tally.shape[0], tally.windows, weights, tally.borders)
         blocks = [_packed(tally.scratch, block) for block in found]
         return blocks, int(np.count_nonzero(rows[margin : margin + stop - start] >= 0))

@@ -55,14 +55,10 @@ class IdFile:
         write_at(self._file, ids.view(np.uint8), 4 * self._length)
         self._length += len(ids)
 
-    def read(self, start: int, stop: int) -> NDArray[np.int32]:
-        """Return ids[start:stop]."""
-        start, stop = max(start, 0), min(stop, self._length)
+    def __getitem__(self, part: slice) -> NDArray[np.int32]:
+        """Read ids[start:stop]."""
+        start, stop, _ = part.indices(self._length)
         return read_at(self._file, 4 * start, 4 * max(stop - start, 0)).view(np.int32)
-
-    def mapped(self) -> NDArray[np.int32]:
-        """Return all ids, left in the file."""
-        return np.memmap(self._file, dtype=np.int32, mode="r", shape=(self._length,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +67,8 @@ class Tokens:
 
     words: list[str]
     counts: NDArray[np.int64]  # (words,)
-    file: IdFile
+    ids: IdFile  # (tokens + breaks,)
     fingerprint: str  # SHA-256 of the text
-
-    @cached_property
-    def ids(self) -> NDArray[np.int32]:
-        """All ids, (tokens + breaks,), mapped from the file."""
-        return self.file.mapped()
 
     @property
     def n_tokens(self) -> int:
@@ -152,7 +143,7 @@ def _read_before(scratch: ScratchFiles, sources: list[str], rules: TextRules) ->
     words = read_at(scratch.file("words.txt"), 0, n_bytes).tobytes().decode().split("\n")[:-1]
     ids, counts = IdFile(scratch, "ids.bin"), np.zeros(len(words), dtype=np.int64)
     for start in range(0, n_ids, PIECE):
-        piece = ids.read(start, start + PIECE)
+        piece = ids[start : start + PIECE]
         counts += np.bincount(piece[piece >= 0], minlength=len(words))
     return Tokens(words, counts, ids, fingerprint)
 
