@@ -15,8 +15,7 @@ from wordforest.evaluation.datasets import demo_corpus
 from wordforest.reproduce.commands import FailedJobError, JobRunner
 from wordforest.reproduce.plan import FILE, Experiment, Trial, read_experiment, trials_of
 from wordforest.reproduce.report import as_report
-from wordforest.reproduce.results import Row, against_reference, as_object, make_row
-from wordforest.reproduce.scoring import Scorer
+from wordforest.reproduce.results import Row, Scorer, against_reference, as_object
 from wordforest.runtime.machine import available_cores
 from wordforest.runtime.progress import Reporter
 
@@ -67,15 +66,13 @@ def reproduce(
 def _row(trial: Trial, runner: JobRunner, scorer: Scorer, home: Path) -> Row:
     model = trial.model
     if model.method == FILE:
-        return make_row(trial, [], [scorer.score(model.name, home / model.path, model.scale)])
+        return Row(trial, scored=[scorer.score(model.name, home / model.path, model.scale)])
     try:
         jobs = [runner.run(job) for job in trial.jobs]
     except FailedJobError as error:
         runner.report.say(f"failed: {error}")
         return Row(trial, failure=runner.shown(str(error)))
-    names = [job.name for job in trial.jobs]
-    scored = [scorer.score(name, job.folder, model.scale) for name, job in zip(names, jobs, strict=True)]
-    return make_row(trial, jobs, scored)
+    return Row(trial, jobs, [scorer.score(job.folder.name, job.folder, model.scale) for job in jobs])
 
 
 def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:

@@ -9,8 +9,7 @@ from typing import Any
 
 from wordforest.evaluation.report import as_markdown, markdown_table, tabulate
 from wordforest.reproduce.plan import Experiment
-from wordforest.reproduce.results import COLUMNS, Against, Column, Number, Row, against_reference
-from wordforest.reproduce.scoring import HALVES
+from wordforest.reproduce.results import COLUMNS, HALVES, Against, Column, Number, Row, against_reference
 
 _CLEAR = 0.05  # p below which a difference is called one
 _MISSING = "–"

@@ -1,19 +1,70 @@
-"""From scores to the numbers of a table: means over seeds, intervals, and comparisons with one model."""
+"""What models scored: item by item, remembered; as numbers of a table; and against one of them."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cache
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from wordforest.evaluation import Comparison, Outcome, Score, compare, scores_of
+import numpy as np
+
+from wordforest import store
+from wordforest.evaluation import Comparison, Outcome, Score, compare, find_data, judge, scores_of
 from wordforest.evaluation.report import as_objects
 from wordforest.reproduce.commands import JobResult
 from wordforest.reproduce.plan import Trial
-from wordforest.reproduce.scoring import Scored
+
+HALVES = ("development", "test")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What vectors are and how they did: words, dimensions, share of non-zeros, and outcomes on all items or a half."""
+
+    n_words: int
+    n_dimensions: int
+    density: float
+    outcomes: dict[str, list[Outcome]]  # by "all", "development", "test"
+
+
+class Scorer:
+    """Scores vectors on the tasks of an experiment; what was scored before with the same data is not scored again."""
+
+    def __init__(
+        self, folder: Path, data: str | Path | None, cache: Path | None, tasks: Iterable[str], halves: bool
+    ) -> None:
+        self.data = find_data(data, cache)
+        self.tasks = [task for task in tasks if task in self.data.files]
+        self.missing = [task for task in tasks if task not in self.data.files]
+        self._folder = folder
+        self._halves: dict[str, Any] = {"all": None} | ({half: half for half in HALVES} if halves else {})
+        self._key = [[path.name, _digest(path)] for task in self.tasks for path in self.data.of(task)]
+
+    def score(self, name: str, source: Path, scale: float) -> Scored:
+        """Return what the vectors of a run folder or a file achieve, each dimension's norm raised to ``scale``."""
+        tail = "" if scale == 1 else f"-scale{scale:g}"
+        path = self._folder / f"{quote(name, safe=' +()@,')}{tail}.json"  # a name is no path
+        key = json.loads(json.dumps([self._key, _stamp(source), scale, list(self._halves), self.tasks]))
+        if not path.is_file() or store.read_json(path)["key"] != key:
+            vectors = store.read_vectors(source)
+            vectors = vectors if scale == 1 else vectors.scaled(scale)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            facts = {"n_words": len(vectors), "n_dimensions": vectors.n_dimensions, "density": vectors.density()}
+            items = {
+                part: [_remembered(one) for one in judge(vectors, self.data, tasks=self.tasks, half=half)]
+                for part, half in self._halves.items()
+            }
+            store.write_json(path, {"key": key, **facts, "outcomes": items})
+        known = store.read_json(path)
+        outcomes = {part: [_outcome(entry) for entry in found] for part, found in known["outcomes"].items()}
+        return Scored(known["n_words"], known["n_dimensions"], known["density"], outcomes)
 
 
 @dataclass(frozen=True)
@@ -39,8 +90,7 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """A mean over seeds, the mean of their intervals, and their spread (nan for one seed)."""
 
     value: float
@@ -51,12 +101,11 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One model at one size: what it took, what it scored by part of the items, or why it failed."""
+    """One model at one size: what it took and what it scored, for each seed, or why it failed."""
 
     trial: Trial
-    jobs: tuple[JobResult, ...] = ()
-    scored: tuple[Scored, ...] = ()
-    scores: dict[str, list[list[Score]]] = field(default_factory=dict)  # by part, a list for each seed
+    jobs: Sequence[JobResult] = ()
+    scored: Sequence[Scored] = ()
     failure: str = ""
 
     @property
@@ -64,25 +113,24 @@ class Row:
         """M, as found in the vectors."""
         return self.scored[0].n_dimensions if self.scored else self.trial.size
 
+    @cached_property
+    def scores(self) -> dict[str, list[list[Score]]]:
+        """The scores by part of the items, a list for each seed."""
+        parts = self.scored[0].outcomes if self.scored else ()
+        return {part: [scores_of(one.outcomes[part]) for one in self.scored] for part in parts}
+
     def number(self, column: Column, part: str = "all") -> Number | None:
-        """Return the number of a column, or None where there is none."""
+        """Return the number of a column over all seeds, or None where there is none."""
         found = [score for scores in self.scores.get(part, []) for score in scores if column.matches(score)]
-        return _over_seeds(found)
-
-    @property
-    def outcomes(self) -> list[Outcome]:
-        """The outcomes of the first seed on all items."""
-        return self.scored[0].outcomes["all"]
-
-
-def make_row(trial: Trial, jobs: Sequence[JobResult], scored: Sequence[Scored]) -> Row:
-    """Return the row of a trial, with its scores."""
-    scores = {part: [scores_of(one.outcomes[part]) for one in scored] for part in scored[0].outcomes}
-    return Row(trial, tuple(jobs), tuple(scored), scores)
+        valued = [score for score in found if not math.isnan(score.value)]
+        if not valued:
+            return None
+        values = [score.value for score in valued]
+        low, high = fmean(score.low for score in valued), fmean(score.high for score in valued)
+        return Number(fmean(values), low, high, stdev(values) if len(values) > 1 else math.nan)
 
 
-@dataclass(frozen=True)
-class Against:
+class Against(NamedTuple):
     """The reference model and another of the same size on their common items; differences are reference - other."""
 
     size: int
@@ -106,7 +154,7 @@ def against_reference(rows: Sequence[Row], reference: str) -> list[Against]:
 @cache
 def _against(ours: Row, other: Row) -> Against:
     """Compare two rows; the report is written anew after every model, but its comparisons are made once."""
-    compared = compare(ours.outcomes, other.outcomes)
+    compared = compare(*(row.scored[0].outcomes["all"] for row in (ours, other)))  # of the first seeds
     chosen = [(column, c) for column in COLUMNS for c in compared if column.matches(c)]
     return Against(other.trial.size, ours.trial.model.name, other.trial.model.name, tuple(chosen))
 
@@ -136,11 +184,20 @@ def as_object(row: Row) -> dict[str, Any]:
     }
 
 
-def _over_seeds(scores: Sequence[Score]) -> Number | None:
-    valued = [score for score in scores if not math.isnan(score.value)]
-    if not valued:
-        return None
-    values = [score.value for score in valued]
-    spread = stdev(values) if len(values) > 1 else math.nan
-    low, high = fmean(score.low for score in valued), fmean(score.high for score in valued)
-    return Number(fmean(values), low, high, spread)
+def _stamp(source: Path) -> list[Any]:
+    file = source / "codes.safetensors" if source.is_dir() else source
+    return [str(source), file.stat().st_size, file.stat().st_mtime_ns]
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _remembered(outcome: Outcome) -> dict[str, Any]:
+    arrays = {"values": outcome.values.round(12).tolist(), "gold": outcome.gold.tolist()}
+    return {**vars(outcome), "keys": list(outcome.keys), **arrays}
+
+
+def _outcome(entry: dict[str, Any]) -> Outcome:
+    arrays = {name: np.array(entry[name], dtype=np.float64) for name in ("values", "gold")}
+    return Outcome(**{**entry, "keys": tuple(entry["keys"]), **arrays})
