@@ -435,18 +435,19 @@ class TestHierarchy:
         roots = rng.choice([-1.0, 1.0], (N_TOPICS, 8))[TOPIC] * 3
         A = rng.choice([-0.5, 0.5], (len(WORDS), len(forest)))
         A[:, forest.roots] = roots
-        near, far = agreement(Vectors(WORDS, A, forest=forest), WORDS, k=5)
-        assert near.signs[:, 0].mean() == 1.0
+        found = agreement(Vectors(WORDS, A, forest=forest), WORDS, k=5)
+        near, far = found["signs of neighbours"], found["signs of random words"]
+        assert near[:, 0].mean() == 1.0
         # nearest by cosine also means a few equal leaves: at most a fifth above a half
-        assert 0.45 < near.signs[:, 1].mean() < 0.7
-        assert near.signs[:, 0].mean() > far.signs[:, 0].mean() + 0.2
-        assert near.use.min() == 1.0
+        assert 0.45 < near[:, 1].mean() < 0.7
+        assert near[:, 0].mean() > far[:, 0].mean() + 0.2
+        assert found["use of neighbours"].min() == 1.0
 
     def test_use_by_hand(self) -> None:
         vectors = Vectors(list("abc"), [[1, 1, 0], [1, 0, 1], [-1, 0, 0]])
-        near, _ = agreement(vectors, list("abc"), k=2)
-        assert near.use[:, 0] == pytest.approx([2 / (3 + 2), 2 / (3 + 2), 2 / 4], abs=1e-12)
-        assert near.signs[:, 0] == pytest.approx([0.5, 0.5, 0.0], abs=1e-12)
+        found = agreement(vectors, list("abc"), k=2)
+        assert found["use of neighbours"][:, 0] == pytest.approx([2 / (3 + 2), 2 / (3 + 2), 2 / 4], abs=1e-12)
+        assert found["signs of neighbours"][:, 0] == pytest.approx([0.5, 0.5, 0.0], abs=1e-12)
 
     def test_too_many_neighbours_is_an_input_error(self) -> None:
         with pytest.raises(InputError, match="from 1 to 2"):

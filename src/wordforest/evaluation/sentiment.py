@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,8 +31,7 @@ class Review(NamedTuple):
     sentence: str
 
 
-@dataclass(frozen=True)
-class Reviews:
+class Reviews(NamedTuple):
     """The three parts: to learn from, to choose the strength of the penalty with, and to count right answers in."""
 
     train: tuple[Review, ...]
@@ -45,9 +43,15 @@ def read_reviews(path: str | Path) -> tuple[Review, ...]:
     """Read ``label SPACE sentence`` from each line; a line that is not UTF-8 is taken for Latin-1."""
     reviews = []
     for number, line in enumerate(read_bytes(path).split(b"\n"), start=1):
-        text = _decoded(line).strip()
+        try:
+            text = line.decode("utf-8-sig").strip()
+        except UnicodeDecodeError:
+            text = line.decode("latin-1").strip()
+        label, _, sentence = text.partition(" ")
+        if text and (label not in ("0", "1") or not sentence.strip()):
+            raise bad_line(path, number, "'label SPACE sentence' with label 0 or 1", text)
         if text:
-            reviews.append(_review(path, number, text))
+            reviews.append(Review(int(label), sentence.strip()))
     if not reviews:
         raise nothing_in(path, "lines of 'label SPACE sentence'")
     return tuple(reviews)
@@ -62,22 +66,20 @@ def judge_sentiment(vectors: Vectors, reviews: Reviews, name: str = "SST-2") -> 
     divided by one number, their standard deviation over the train part, so that C means the same for long and
     short vectors. Nothing is scored where train sentences with vectors lack a label or no dev sentence has one.
     """
-    parts = {part: _features(vectors, getattr(reviews, part)) for part in ("train", "dev", "test")}
-    test = parts["test"]
-    keys = numbered(review.sentence for review in reviews.test)
-    if len(np.unique(parts["train"].labels)) < 2 or not len(parts["dev"].labels) or not len(test.labels):
-        return Outcome("sentiment", name, "accuracy", (), np.empty(0), len(reviews.test))
+    train, dev, test = (_features(vectors, part) for part in reviews)
+    n_total = len(reviews.test)
+    if len(np.unique(train.labels)) < 2 or not len(dev.labels) or not len(test.labels):
+        return Outcome("sentiment", name, "accuracy", (), np.empty(0), n_total)
     # the intercept bears no penalty, so taking the mean away changes no prediction; it spares digits
-    centre = parts["train"].X.mean(axis=0)
-    scale = float(np.sqrt(np.square(parts["train"].X - centre).mean())) or 1.0
-    scaled = {part: _Features((f.X - centre) / scale, f.labels, f.places) for part, f in parts.items()}
-    coefficients, intercept = _tuned(scaled["train"], scaled["dev"])
-    right = _accurate(scaled["test"], coefficients, intercept).astype(np.float64)
-    return Outcome("sentiment", name, "accuracy", tuple(keys[i] for i in test.places), right, len(reviews.test))
+    centre = train.X.mean(axis=0)
+    scale = float(np.sqrt(np.square(train.X - centre).mean())) or 1.0
+    train, dev, test = (part._replace(X=(part.X - centre) / scale) for part in (train, dev, test))
+    right = _accurate(test, *_tuned(train, dev)).astype(np.float64)
+    keys = numbered(review.sentence for review in reviews.test)
+    return Outcome("sentiment", name, "accuracy", tuple(keys[i] for i in test.places), right, n_total)
 
 
-@dataclass(frozen=True)
-class _Features:
+class _Features(NamedTuple):
     X: Array  # (n, M)
     labels: NDArray[np.int64]  # (n,) 0 or 1
     places: NDArray[np.int64]  # (n,) which sentences of the part these are
@@ -125,17 +127,3 @@ def _accurate(part: _Features, coefficients: Array, intercept: float) -> NDArray
     # einsum, not BLAS: the same sums with any number of threads
     praises = np.einsum("ij,j->i", part.X, coefficients) + intercept > 0
     return np.asarray(praises == (part.labels == 1), dtype=np.bool_)
-
-
-def _decoded(line: bytes) -> str:
-    try:
-        return line.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return line.decode("latin-1")
-
-
-def _review(path: str | Path, number: int, text: str) -> Review:
-    label, _, sentence = text.partition(" ")
-    if label not in ("0", "1") or not sentence.strip():
-        raise bad_line(path, number, "'label SPACE sentence' with label 0 or 1", text)
-    return Review(int(label), sentence.strip())

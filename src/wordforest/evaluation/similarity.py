@@ -57,19 +57,13 @@ def pair_text(first: str, second: str) -> str:
 
 
 def _pair(path: str | Path, number: int, line: str) -> Pair:
-    fields = [field.strip() for field in (line.split("\t") if "\t" in line else line.split())]
-    score = _finite(fields[2]) if len(fields) == 3 and all(fields) else None
-    if score is None:
-        raise bad_line(path, number, "'word TAB word TAB score' with a finite score", line)
-    return Pair(fields[0], fields[1], score)
-
-
-def _finite(text: str) -> float | None:
     try:
-        value = float(text)
+        first, second, score = (field.strip() for field in (line.split("\t") if "\t" in line else line.split()))
+        if not (first and second and math.isfinite(float(score))):
+            raise ValueError
     except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+        raise bad_line(path, number, "'word TAB word TAB score' with a finite score", line) from None
+    return Pair(first, second, float(score))
 
 
 def _cosines(vectors: Vectors, rows: list[list[int]]) -> Array:

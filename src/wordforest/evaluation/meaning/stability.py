@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -84,13 +84,12 @@ def stability_scores(
     return scores
 
 
-def _unit_columns(vectors: Vectors, words: Sequence[str]) -> sparse.csc_array:
-    """Return the columns over some words divided by their norms, (K, M) float64; zeros stay zero."""
+def _unit_columns(vectors: Vectors, words: Sequence[str]) -> Any:
+    """Return the columns over some words divided by their norms, sparse (K, M) float64; zeros stay zero."""
+    from sklearn.preprocessing import normalize
+
     rows = np.array([vectors.index(word) for word in words], dtype=np.int64)
-    columns = sparse.csc_array(vectors.matrix[rows], dtype=np.float64)
-    size = np.sqrt(np.asarray(columns.multiply(columns).sum(axis=0), dtype=np.float64))
-    scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-    return sparse.csc_array(columns @ sparse.diags_array(scale))
+    return normalize(sparse.csc_array(vectors.matrix[rows], dtype=np.float64), axis=0)
 
 
 def _overlap(a: Places, b: Places) -> float:
