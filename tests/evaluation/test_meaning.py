@@ -18,11 +18,10 @@ from wordforest.errors import InputError
 from wordforest.evaluation.meaning import Cooccurrence, judge_meaning, stability_scores
 from wordforest.evaluation.meaning.averages import mean_score, resampled_means
 from wordforest.evaluation.meaning.coherence import affinity, families, family_scores
-from wordforest.evaluation.meaning.diversity import overlaps, uniqueness
-from wordforest.evaluation.meaning.hierarchy import agreement, hierarchy_scores
 from wordforest.evaluation.meaning.intrusion import ask, by_node, chance, closeness, found_intruders
 from wordforest.evaluation.meaning.node_words import top_words
 from wordforest.evaluation.meaning.stability import match_nodes
+from wordforest.evaluation.meaning.use import agreement, hierarchy_scores, overlaps, uniqueness
 from wordforest.evaluation.report import as_markdown, tabulate
 from wordforest.vectors import Vectors
 

@@ -10,15 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wordforest.errors import InputError
-from wordforest.evaluation.bootstrap import (
-    N_RESAMPLES,
-    Array,
-    generator,
-    interval,
-    resampled_accuracy,
-    resampled_spearman,
-    spearman,
-)
+from wordforest.evaluation import bootstrap
+from wordforest.evaluation.bootstrap import N_RESAMPLES, Array, interval
 
 TEN_SETS = (
     "EN-WS-353-ALL",
@@ -164,20 +157,20 @@ def _measured(
 ) -> _Measured:
     values = np.array([_value(name[2], one, gold) for one in items])
     first, *second = items
-    rng = generator(seed, *name[:2])
+    rng = bootstrap.generator(seed, *name[:2])
     if not len(first):
         resampled = np.full(n_resamples, np.nan)
     elif name[2] == "spearman":
-        first, *second = resampled_spearman(items, gold, rng, n_resamples)
+        first, *second = bootstrap.resampled_spearman(items, gold, rng, n_resamples)
         resampled = first - sum(second)
     else:
-        resampled = resampled_accuracy(first, rng, n_resamples, *second)
+        resampled = bootstrap.resampled_accuracy(first, rng, n_resamples, *second)
     return _Measured(name, items.shape[1], n_total, values, resampled, items)
 
 
 def _value(metric: str, values: Array, gold: Array) -> float:
     if metric == "spearman":
-        return spearman(values, gold)
+        return bootstrap.spearman(values, gold)
     return 100 * float(values.mean()) if len(values) else math.nan
 
 

@@ -16,11 +16,10 @@ from wordforest.evaluation.bootstrap import Array
 from wordforest.evaluation.meaning.averages import TASK, scores_by_depth
 from wordforest.evaluation.meaning.coherence import affinity, coherence_scores, families, family_scores
 from wordforest.evaluation.meaning.cooccurrence import Cooccurrence
-from wordforest.evaluation.meaning.diversity import distinct_scores, uniqueness, use_scores
-from wordforest.evaluation.meaning.hierarchy import hierarchy_scores
 from wordforest.evaluation.meaning.intrusion import ask, by_node, chance, closeness, found_intruders
 from wordforest.evaluation.meaning.node_words import TopWords, top_words
 from wordforest.evaluation.meaning.stability import stability_scores
+from wordforest.evaluation.meaning.use import distinct_scores, hierarchy_scores, uniqueness, use_scores
 from wordforest.evaluation.scores import Score
 from wordforest.vectors import Vectors
 

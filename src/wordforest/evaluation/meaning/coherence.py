@@ -8,15 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wordforest.evaluation.bootstrap import Array, interval
-from wordforest.evaluation.meaning.averages import (
-    TASK,
-    levels,
-    mean_score,
-    ratio,
-    resampled_means,
-    row_means,
-    scores_by_depth,
-)
+from wordforest.evaluation.meaning import averages
+from wordforest.evaluation.meaning.averages import TASK, ratio
 from wordforest.evaluation.meaning.cooccurrence import CSR, Cooccurrence
 from wordforest.evaluation.meaning.node_words import TopWords
 from wordforest.evaluation.scores import Score
@@ -63,7 +56,7 @@ def families(tops: TopWords, found: Affinity) -> Family:
     strangers = other_trees & (depth[None] == depth[parent][:, None]) & np.isin(np.arange(len(tops)), tops.judged)
     measures = (found.npmi, found.positive)
     related = np.stack([values[np.arange(len(tops)), parent] for values in measures], axis=1)
-    unrelated = np.stack([row_means(values, strangers) for values in measures], axis=1)
+    unrelated = np.stack([averages.row_means(values, strangers) for values in measures], axis=1)
     unknown = (parent < 0) | np.isnan(related).any(axis=1) | np.isnan(unrelated).any(axis=1)
     related[unknown] = unrelated[unknown] = np.nan
     return Family(related, unrelated)
@@ -72,8 +65,8 @@ def families(tops: TopWords, found: Affinity) -> Family:
 def coherence_scores(tops: TopWords, found: Affinity, *, seed: int = 0) -> list[Score]:
     """Return the mean coherence of all nodes and of those of each depth, and what random words would have."""
     return [
-        *scores_by_depth("coherence", "npmi", np.diag(found.npmi), tops.forest, seed=seed),
-        mean_score("coherence", "positive npmi", np.diag(found.positive), seed=seed),
+        *averages.scores_by_depth("coherence", "npmi", np.diag(found.npmi), tops.forest, seed=seed),
+        averages.mean_score("coherence", "positive npmi", np.diag(found.positive), seed=seed),
         Score(TASK, "random words", "npmi", found.random, len(tops.judged), len(tops)),
     ]
 
@@ -86,13 +79,13 @@ def family_scores(tops: TopWords, family: Family, *, seed: int = 0) -> list[Scor
     """
     scores = []
     every = np.concatenate(family, axis=1)  # (M, 4): NPMI, positive; the same of unrelated
-    for suffix, nodes in levels(tops.forest):
+    for suffix, nodes in averages.levels(tops.forest):
         n_children = int((tops.forest.parent[nodes] >= 0).sum())
         chosen = nodes & ~np.isnan(every[:, 0])
         if not n_children:
             continue
         values = every[chosen]
-        many = resampled_means(f"family{suffix}", values, tops.trees[chosen], seed)  # (B, 4)
+        many = averages.resampled_means(f"family{suffix}", values, tops.trees[chosen], seed)  # (B, 4)
         mean = values.mean(axis=0) if len(values) else np.full(4, np.nan)
         for name, metric, found, resampled in (
             ("parent-child", "npmi", mean[0], many[:, 0]),
