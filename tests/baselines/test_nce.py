@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from wordforest.baselines import nce, nce_kernels
 from wordforest.baselines.language_model import LearnedVectors, LearningProgress
-from wordforest.baselines.nce import NceSettings, cut_segments, learn_nce, make_slots, noise_distribution, start_model
-from wordforest.baselines.nce_kernels import Model, Slots
+from wordforest.baselines.nce import NceSettings, cut_segments, learn_nce, noise_distribution, start_model
+from wordforest.baselines.nce_kernels import Gradients, Model
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
 from wordforest.text import WordRules, choose_words, read_tokens
@@ -65,24 +65,22 @@ def random_model(settings: NceSettings, scale: float = 1.0, seed: int = 0) -> Mo
     return Model(*(scale * rng.standard_normal(shape) for shape in shapes))
 
 
-def contrast(ids: np.ndarray, model: Model, settings: NceSettings) -> tuple[float, int, np.ndarray, Slots, np.ndarray]:
-    """Run the kernel on a whole text in float64: loss, examples, tokens, gradients, noise of each example (n, k)."""
-    slots = make_slots(settings, len(ids), slots=1, dtype=np.float64)
+def contrast(ids: np.ndarray, model: Model, settings: NceSettings) -> tuple[Gradients, np.ndarray, np.ndarray]:
+    """Run the kernel on a whole text in float64: what it gives, the tokens (T,), the noise of each example (n, k)."""
     groups = -(-len(ids) // settings.share)
     noise = np.random.default_rng(9).integers(0, V, (groups, settings.noise))
-    tokens = cut_segments(ids, np.array([0]), len(ids), settings.window)
-    slot = Slots(*(room[0] for room in slots))
-    loss, n = nce_kernels.contrast(tokens[0], noise, settings.share, model, slot)
-    return loss, n, tokens, slots, np.repeat(noise, settings.share, axis=0)[:n]
+    (tokens,) = cut_segments(ids, np.array([0]), len(ids), settings.window)
+    found = nce_kernels.contrast(tokens, noise, settings.share, model)
+    return found, tokens, np.repeat(noise, settings.share, axis=0)[: found.examples]
 
 
-def gradients(tokens: np.ndarray, slots: Slots, model: Model) -> Model:
-    """Add up the gradients of a slot by row."""
-    found = Model(*(np.zeros_like(table) for table in model))
-    for table, words, pulls in ((found.vectors, tokens, slots.vectors), (found.outputs, slots.words, slots.outputs)):
+def gradients(found: Gradients, tokens: np.ndarray, model: Model) -> Model:
+    """Add up the gradients of a segment by row."""
+    sums = Model(*(np.zeros_like(table) for table in model))
+    for table, words, pulls in ((sums.vectors, tokens, found.vectors), (sums.outputs, found.words, found.outputs)):
         np.add.at(table, words[words >= 0], pulls[words >= 0])
-    found.weights[:] = slots.weights[0]
-    return found
+    sums.weights[:] = found.weights
+    return sums
 
 
 def cosine_neighbours(vectors: np.ndarray) -> np.ndarray:
@@ -100,19 +98,19 @@ def cosine_neighbours(vectors: np.ndarray) -> np.ndarray:
 def test_the_kernel_computes_the_plain_loss(text, window, share):
     ids, settings = stream(text), replace(SMALL, window=window, share=share)
     model = random_model(settings)
-    loss, n, _, _, noise = contrast(ids, model, settings)
-    assert n == len(examples(ids, window))
+    found, _, noise = contrast(ids, model, settings)
+    assert found.examples == len(examples(ids, window))
     # float64, some thousand operations, in another order
-    assert loss == pytest.approx(plain_loss(model, ids, noise), rel=1e-12)
+    assert found.loss == pytest.approx(plain_loss(model, ids, noise), rel=1e-12)
 
 
 @pytest.mark.parametrize("share", [1, 4, 16])
 def test_gradients_are_the_finite_differences_of_the_plain_loss(share):
     settings = replace(SMALL, share=share)
     model = random_model(settings)
-    _, _, tokens, slots, noise = contrast(TEXT, model, settings)
-    found, h = gradients(tokens, slots, model), 1e-5
-    for table, gradient in zip(model, found, strict=True):
+    found, tokens, noise = contrast(TEXT, model, settings)
+    h = 1e-5
+    for table, gradient in zip(model, gradients(found, tokens, model), strict=True):
         for place in np.ndindex(table.shape):
             kept = table[place]
             table[place] = kept + h
@@ -126,9 +124,9 @@ def test_gradients_are_the_finite_differences_of_the_plain_loss(share):
 
 def test_large_scores_neither_overflow_nor_hide():
     model = random_model(SMALL, scale=100)
-    loss, _, tokens, slots, noise = contrast(TEXT, model, SMALL)
-    assert loss == pytest.approx(plain_loss(model, TEXT, noise), rel=1e-12)
-    assert all(np.isfinite(g).all() for g in gradients(tokens, slots, model))
+    found, tokens, noise = contrast(TEXT, model, SMALL)
+    assert found.loss == pytest.approx(plain_loss(model, TEXT, noise), rel=1e-12)
+    assert all(np.isfinite(g).all() for g in gradients(found, tokens, model))
 
 
 def test_rows_step_by_adagrad_once_for_all_their_gradients():
@@ -169,9 +167,8 @@ def test_noise_follows_the_counts_to_a_power(power):
 
 def test_words_that_never_occur_are_no_noise():
     learner = nce._Learner(TEXT, COUNTS, replace(SMALL, noise=200), Threads(1))
-    learner._contrast(TEXT, np.array([0]), np.random.default_rng(0))
-    drawn = learner.slots.words[0, learner.size :]
-    assert set(drawn[drawn >= 0].tolist()) == {0, 1, 2, 3, 4, 5}
+    _, (found,) = learner._contrast(TEXT, np.array([0]), np.random.default_rng(0))
+    assert set(found.words[found.examples :].tolist()) == {0, 1, 2, 3, 4, 5}
 
 
 # Learning

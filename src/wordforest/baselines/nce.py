@@ -32,12 +32,12 @@ from wordforest.baselines.language_model import (
     diverged,
     held_out_start,
 )
-from wordforest.baselines.nce_kernels import Model, Slots
+from wordforest.baselines.nce_kernels import Gradients, Model
 from wordforest.errors import InputError
 from wordforest.options import default
 from wordforest.runtime.machine import Executor, Threads
 
-_SLOTS = 16  # segments of a batch, from all over the text: neighbouring sentences repeat each other
+_SEGMENTS = 16  # segments of a batch, from all over the text: neighbouring sentences repeat each other
 _PARTS = 16  # of the rows of a table; workers beyond these have nothing to do
 _STEPS = 64  # at least so many steps in a pass over a text that is not tiny
 _SHORTEST = 16  # tokens of a segment
@@ -106,18 +106,6 @@ def noise_distribution(counts: Array, power: float) -> Array:
     return np.asarray(weights / weights[counts > 0].sum())
 
 
-def make_slots(settings: NceSettings, length: int, slots: int = _SLOTS, dtype: Any = np.float32) -> Slots:
-    """Return empty slots for the gradients of segments of ``length`` tokens."""
-    M, n = settings.dimensions, 2 * settings.window
-    words = length + -(-length // settings.share) * settings.noise
-    return Slots(
-        vectors=np.zeros((slots, length + n, M), dtype=dtype),
-        words=np.full((slots, words), -1, dtype=np.int64),
-        outputs=np.zeros((slots, words, M + 1), dtype=dtype),
-        weights=np.zeros((slots, n, M), dtype=dtype),
-    )
-
-
 class _Learner:
     """Takes steps; ``model`` and ``history`` are what is learned."""
 
@@ -127,13 +115,12 @@ class _Learner:
         self.text, self.held_out = ids[:start], ids[start:]
         if len(ids) < _TINY_TEXT or not (_has_neighbours(self.text) and _has_neighbours(self.held_out)):
             self.text = self.held_out = ids
-        self.size = max(_SHORTEST, min(settings.batch // _SLOTS, len(ids) // (_SLOTS * _STEPS)))
+        self.size = max(_SHORTEST, min(settings.batch // _SEGMENTS, len(ids) // (_SEGMENTS * _STEPS)))
         p_noise = noise_distribution(counts, settings.power)
         self.drawn = np.flatnonzero(counts > 0)  # words that noise is drawn from
         self.upto = np.cumsum(p_noise[self.drawn])
         self.model = start_model(counts, p_noise, settings)
         self.squares, self.gradient = (Model(*(np.zeros_like(table) for table in self.model)) for _ in range(2))
-        self.slots = make_slots(settings, self.size)
         self.history: list[dict[str, Any]] = []
         self._measure(0, 0)
 
@@ -143,56 +130,55 @@ class _Learner:
         order = rng.permutation(-(-len(self.text) // self.size)) * self.size
         total = self.settings.epochs * len(self.text)
         done, losses, examples = (epoch - 1) * len(self.text), 0.0, 0
-        for first in range(0, len(order), _SLOTS):
-            starts = order[first : first + _SLOTS]
-            tokens, loss, n = self._contrast(self.text, starts, rng)
+        for first in range(0, len(order), _SEGMENTS):
+            starts = order[first : first + _SEGMENTS]
+            tokens, found = self._contrast(self.text, starts, rng)
+            loss, n = sum(one.loss for one in found), sum(one.examples for one in found)
             if not loss <= _DIVERGED * self.history[0]["held_out"] * n:  # true for NaN, too
                 raise diverged(loss / max(n, 1), done, self.settings.eta)
-            self._update(tokens, self.settings.eta * (1 - done / total))
+            self._update(tokens, found, self.settings.eta * (1 - done / total))
             done += int(np.minimum(self.size, len(self.text) - starts).sum())
             losses, examples = losses + loss, examples + n
             if on_step:
                 on_step(LearningProgress(done, total, loss / max(n, 1)))
         self._measure(epoch, done, loss=losses / max(examples, 1))
 
-    def _contrast(self, text: Array, starts: Array, rng: np.random.Generator) -> tuple[Array, float, int]:
-        """Compute the gradients of up to a batch of segments; return their tokens, their loss and their examples."""
-        tokens = cut_segments(text, starts, self.size, self.settings.window)  # (segments, T)
+    def _contrast(self, text: Array, starts: Array, rng: np.random.Generator) -> tuple[Array, list[Gradients]]:
+        """Return the tokens (segments, T) and the gradients of up to a batch of segments."""
+        tokens = cut_segments(text, starts, self.size, self.settings.window)
         groups = -(-self.size // self.settings.share)
         drawn = np.searchsorted(self.upto, rng.random((len(starts), groups, self.settings.noise)), side="right")
         noise = self.drawn[np.minimum(drawn, len(self.drawn) - 1)]
 
-        def contrast(s: int) -> tuple[float, int]:
-            slot = Slots(*(room[s] for room in self.slots))
-            return kernels.contrast(tokens[s], noise[s], self.settings.share, self.model, slot)
+        def contrast(s: int) -> Gradients:
+            return kernels.contrast(tokens[s], noise[s], self.settings.share, self.model)
 
-        losses, examples = zip(*self.executor.map(contrast, range(len(starts))), strict=True)
-        return tokens, sum(losses), sum(examples)
+        return tokens, list(self.executor.map(contrast, range(len(starts))))
 
-    def _update(self, tokens: Array, eta: float) -> None:
+    def _update(self, tokens: Array, found: list[Gradients], eta: float) -> None:
         """Step all that the batch touches: rows part by part, and the weights, whose scale is 1 / positions."""
-        n = len(tokens)
-        tables = list(zip(self.model, self.squares, self.gradient, strict=True))
-        pulls = (tokens, self.slots.vectors[:n]), (self.slots.words[:n], self.slots.outputs[:n])
+        vectors, outputs, (weights, squares, _) = zip(self.model, self.squares, self.gradient, strict=True)
+        of_vectors = tokens.reshape(-1), np.concatenate([one.vectors for one in found])
+        of_outputs = np.concatenate([one.words for one in found]), np.concatenate([one.outputs for one in found])
 
         def update(part: int) -> None:
-            for (words, rows), table in zip(pulls, tables, strict=False):
-                kernels.update_rows(words.reshape(-1), rows.reshape(-1, rows.shape[2]), part, _PARTS, *table, eta)
+            kernels.update_rows(*of_vectors, part, _PARTS, *vectors, eta)
+            kernels.update_rows(*of_outputs, part, _PARTS, *outputs, eta)
 
         for _ in self.executor.map(update, range(_PARTS)):
             pass
-        weights, squares, _ = tables[2]
-        gradient = self.slots.weights[:n].sum(axis=0).reshape(-1)
+        gradient = np.sum([one.weights for one in found], axis=0).reshape(-1)
         kernels.step(gradient, weights.reshape(-1), squares.reshape(-1), eta / len(weights))
 
     def _measure(self, epoch: int, tokens: int, **more: float) -> None:
         """Append the mean loss of the held-out text, always with the same noise, to the history."""
         rng = np.random.default_rng([self.settings.seed, 0])
         starts = np.arange(0, len(self.held_out), self.size)
-        blocks = [starts[first : first + _SLOTS] for first in range(0, len(starts), _SLOTS)]
-        _, losses, examples = zip(*(self._contrast(self.held_out, block, rng) for block in blocks), strict=True)
-        held_out = sum(losses) / max(sum(examples), 1)
-        self.history.append({"epoch": epoch, "tokens": tokens, "held_out": held_out, **more})
+        loss, n = 0.0, 0
+        for first in range(0, len(starts), _SEGMENTS):
+            for one in self._contrast(self.held_out, starts[first : first + _SEGMENTS], rng)[1]:
+                loss, n = loss + one.loss, n + one.examples
+        self.history.append({"epoch": epoch, "tokens": tokens, "held_out": loss / max(n, 1), **more})
 
 
 def _has_neighbours(ids: Array) -> bool:

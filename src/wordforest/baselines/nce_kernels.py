@@ -1,7 +1,7 @@
 """The inner loops of ``nce.py``: examples of a segment of text against noise, and steps on the rows that they touch.
 
-Gradients first, all with the model as it stood: each segment has a slot of its own to write to. Then each part of the
-rows adds up what all slots hold for it, in the order of the slots. So any number of workers gives the same bits.
+Gradients first, all with the model as it stood, each segment by itself. Then each part of the rows adds up what all
+segments hold for it, in their order. So any number of workers gives the same bits.
 """
 
 from __future__ import annotations
@@ -25,59 +25,58 @@ class Model(NamedTuple):
     weights: Array
 
 
-class Slots(NamedTuple):
-    """Gradients of S segments of n examples, that is of T = n + 2 window tokens; a word of -1 is an empty place.
+class Gradients(NamedTuple):
+    """What a segment of T tokens gives: its loss, its number n of examples, and gradients.
 
-    ``vectors`` (S, T, M): of the vector of each token. ``words`` (S, n + G k) and ``outputs`` (S, n + G k, M + 1): the
-    words to predict, then the noise, and the gradient of each one's target vector. ``weights`` (S, 2 window, M).
+    ``vectors`` (T, M): of the vector of each token. ``weights`` (2 window, M). ``words`` (n + G k,): the words to
+    predict, then the noise, and ``outputs`` (n + G k, M + 1) the gradient of each one's target vector.
     """
 
+    loss: float
+    examples: int
     vectors: Array
+    weights: Array
     words: Index
     outputs: Array
-    weights: Array
 
 
 @kernel
-def contrast(tokens: Index, noise: Index, share: int, model: Model, slot: Slots) -> tuple[float, int]:
-    """Write the gradients of a segment, T tokens with a window's margin, into its slot; return its loss and examples.
+def contrast(tokens: Index, noise: Index, share: int, model: Model) -> Gradients:
+    """Return the gradients of a segment, T tokens with a window's margin.
 
     An example is a word w with a neighbour at most a window away in its sentence: ``h = [sum_j c_j * r_j, 1]`` and
     ``delta(w) = [q_w, b_w] . h``. The loss is the sum over the examples of ``log(1 + exp(-delta(w)))`` and of
     ``log(1 + exp(delta(x)))`` for k noise words x; ``share`` neighbouring examples have the same, a row of (G, k).
     """
-    k, n_most = noise.shape[1], len(slot.words) - noise.size
-    M, real = model.vectors.shape[1], model.vectors.dtype
-    slot.vectors[:] = 0
-    slot.weights[:] = 0
-    slot.words[:] = -1
-    H, spans = np.ones((n_most, M + 1), dtype=real), np.empty((n_most, 3), dtype=np.int64)
-    n = _predict(tokens, model, H, spans)
-    slopes = np.empty((n, M + 1), dtype=real)  # d loss / d h
+    H, spans = _predict(tokens, model)
+    n, k = len(H), noise.shape[1]
+    groups = -(-n // share)
+    words = np.concatenate((tokens[spans[:, 0]], noise[:groups].reshape(-1)))
+    outputs = np.empty((len(words), H.shape[1]), dtype=H.dtype)
+    slopes = np.empty_like(H)  # d loss / d h
     loss = 0.0
-    for start in range(0, n, share):
-        end, group = min(start + share, n), start // share
+    for group in range(groups):
+        start, end = group * share, min((group + 1) * share, n)
         Q = model.outputs[noise[group]]  # (k, M + 1)
         errors = np.dot(H[start:end], Q.T)  # (examples, k)
         loss += _sigmoids(errors.reshape(-1))
         slopes[start:end] = np.dot(errors, Q)
-        first = n_most + group * k
-        slot.words[first : first + k] = noise[group]
-        slot.outputs[first : first + k] = np.dot(errors.T, H[start:end])
-    slot.words[:n] = tokens[spans[:n, 0]]
-    Q = model.outputs[slot.words[:n]]  # (n, M + 1), of the words themselves
-    missing = -np.sum(Q * H[:n], axis=1)
+        outputs[n + group * k : n + (group + 1) * k] = np.dot(errors.T, H[start:end])
+    Q = model.outputs[words[:n]]  # (n, M + 1)
+    missing = -np.sum(Q * H, axis=1)
     loss += _sigmoids(missing)  # which makes them sigma(-delta(w))
-    slot.outputs[:n] = -missing.reshape(-1, 1) * H[:n]
+    outputs[:n] = -missing.reshape(-1, 1) * H
     slopes -= missing.reshape(-1, 1) * Q
-    _spread(tokens, spans[:n], slopes, model, slot)
-    return loss, n
+    vectors, weights = _spread(tokens, spans, slopes, model)
+    return Gradients(loss, n, vectors, weights, words, outputs)
 
 
 @kernel
-def _predict(tokens: Index, model: Model, H: Array, spans: Index) -> int:
-    """Write h of every example, (n, M + 1), and its place and first and last neighbour, (n, 3); return n."""
+def _predict(tokens: Index, model: Model) -> tuple[Array, Index]:
+    """Return h of every example, (n, M + 1), and its place and first and last neighbour, (n, 3)."""
     M, window = model.vectors.shape[1], len(model.weights) // 2
+    H = np.ones((len(tokens), M + 1), dtype=model.vectors.dtype)
+    spans = np.empty((len(tokens), 3), dtype=np.int64)
     n = 0
     for t in range(window, len(tokens) - window):
         low, high = t, t
@@ -96,23 +95,26 @@ def _predict(tokens: Index, model: Model, H: Array, spans: Index) -> int:
                 for m in range(M):
                     h[m] += c[m] * r[m]
         n += 1
-    return n
+    return H[:n], spans[:n]
 
 
 @kernel
-def _spread(tokens: Index, spans: Index, slopes: Array, model: Model, slot: Slots) -> None:
-    """Add d loss / d h of every example to the gradients of its neighbours' vectors and of the weights."""
+def _spread(tokens: Index, spans: Index, slopes: Array, model: Model) -> tuple[Array, Array]:
+    """Return the gradients of the tokens' vectors (T, M) and of the weights, from d loss / d h of every example."""
     M, window = model.vectors.shape[1], len(model.weights) // 2
+    vectors = np.zeros((len(tokens), M), dtype=slopes.dtype)
+    weights = np.zeros_like(model.weights)
     for i in range(len(spans)):
         t, slope = spans[i, 0], slopes[i]
         for u in range(spans[i, 1], spans[i, 2] + 1):
             if u != t:
                 j = u - t + window - (u > t)
                 c, r = model.weights[j], model.vectors[tokens[u]]
-                to_vector, to_weight = slot.vectors[u], slot.weights[j]
+                to_vector, to_weight = vectors[u], weights[j]
                 for m in range(M):
                     to_vector[m] += c[m] * slope[m]
                     to_weight[m] += r[m] * slope[m]
+    return vectors, weights
 
 
 @kernel
