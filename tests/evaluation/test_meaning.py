@@ -21,7 +21,7 @@ from wordforest.evaluation.meaning.coherence import affinity, families, family_s
 from wordforest.evaluation.meaning.intrusion import ask, by_node, chance, closeness, found_intruders
 from wordforest.evaluation.meaning.node_words import top_words
 from wordforest.evaluation.meaning.stability import match_nodes
-from wordforest.evaluation.meaning.use import agreement, hierarchy_scores, overlaps, uniqueness
+from wordforest.evaluation.meaning.use import agreement, overlaps, uniqueness
 from wordforest.evaluation.report import as_markdown, tabulate
 from wordforest.vectors import Vectors
 
@@ -447,10 +447,6 @@ class TestHierarchy:
         found = agreement(vectors, list("abc"), k=2)
         assert found["use of neighbours"][:, 0] == pytest.approx([2 / (3 + 2), 2 / (3 + 2), 2 / 4], abs=1e-12)
         assert found["signs of neighbours"][:, 0] == pytest.approx([0.5, 0.5, 0.0], abs=1e-12)
-
-    def test_too_many_neighbours_is_an_input_error(self) -> None:
-        with pytest.raises(InputError, match="from 1 to 2"):
-            hierarchy_scores(Vectors(list("abc"), np.eye(3)), list("abc"), k=3)
 
 
 class TestJudge:

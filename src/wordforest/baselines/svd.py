@@ -7,7 +7,7 @@ and one seeded start, so the bits do not depend on the number of workers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,7 @@ class SvdSettings(Checked):
     seed: int = default("seed")
 
 
-@dataclass(frozen=True, eq=False)
-class Svd:
+class Svd(NamedTuple):
     """Words ``U S^power`` (V, n), values S (n,) from large to small, contexts (C, n) with orthonormal columns."""
 
     words: Array
@@ -51,8 +50,6 @@ def hellinger_pca(counts: Any, settings: SvdSettings, *, contexts: int = 10_000)
 
     Only the ``contexts`` most frequent columns are used. A word without any of them gets the code of an empty row.
     """
-    if contexts < 1:
-        raise InputError(f"contexts = {contexts}, but it must be at least 1.")
     matrix = sparse.csr_array(counts)
     seen = np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel()
     kept = np.sort(np.argsort(-seen, kind="stable")[:contexts])

@@ -134,10 +134,8 @@ def find_data(data: str | Path | None = None, cache: Path | None = None) -> Data
     folder, origin = (os.environ.get(ENVIRONMENT) or None, ENVIRONMENT) if data is None else (data, "data")
     if folder is not None:
         found = _in_folder(Path(folder), f"{origin} = {folder}")
-        if not Path(folder).is_dir():
-            raise InputError(f"{found.place}: expected a folder with {_EXPECTED}, found none. Check the path.")
         if not found.files:
-            raise InputError(f"{found.place}: expected {_EXPECTED} in it, found none of them. Check the path.")
+            raise InputError(f"{found.place}: expected a folder with {_EXPECTED}, found none of them. Check the path.")
         return found
     if cache is not None and (found := _in_folder(cache, str(cache))).files:
         return found

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import Array, generator
 from wordforest.evaluation.meaning.averages import TASK, ratio
 from wordforest.evaluation.meaning.cooccurrence import Cooccurrence, Places
@@ -37,8 +36,6 @@ def ask(tops: TopWords, *, n_intruders: int = N_INTRUDERS, seed: int = 0) -> Que
     coefficient in the lower half of all candidates (on the node's side). It is drawn from these words, each as
     likely. A node for which there is no such word gets no question.
     """
-    if n_intruders < 1:
-        raise InputError(f"n_intruders = {n_intruders}, but a question needs one. Ask for at least 1.")
     rng = generator(seed, TASK, "intruders")
     nodes: list[int] = []
     sets: list[Places] = []

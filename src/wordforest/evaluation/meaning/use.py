@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import N_RESAMPLES, Array, generator, interval, resampled_accuracy
 from wordforest.evaluation.meaning.averages import TASK, levels, mean_score, ratio, row_means, scores_by_depth
 from wordforest.evaluation.meaning.cooccurrence import Places
@@ -83,8 +82,6 @@ def agreement(vectors: Vectors, candidates: Sequence[str], *, k: int = 10, seed:
     do. nan where there are none. Of more than 20,000 candidates the first, commonest ones are used.
     """
     candidates = candidates[:_AMONG]
-    if not 1 <= k < len(candidates):
-        raise InputError(f"k = {k}: expected from 1 to {len(candidates) - 1} neighbours among the candidates.")
     rng = generator(seed, TASK, "agreement")
     rows = candidate_rows(vectors, candidates)
     chosen = np.sort(rng.permutation(len(rows))[:_SAMPLE])  # places of the words among the candidates
