@@ -224,9 +224,9 @@ def test_killed_at_any_note_it_goes_on_to_the_same_bits(
     for notes in (1, 8):  # when all is read, while counting shards
         killed(large_corpus, out, notes)
     read, counted = [], []
-    split, shard = tokens.split_forms, counts_module._Shards._tally_shard
+    split, shard = tokens.split_forms, counts_module._count_shard
     monkeypatch.setattr(tokens, "split_forms", lambda *a: read.append(1) or split(*a))
-    monkeypatch.setattr(counts_module._Shards, "_tally_shard", lambda *a: counted.append(a[1]) or shard(*a))
+    monkeypatch.setattr(counts_module, "_count_shard", lambda *a: counted.append(a[0]) or shard(*a))
     notes = [json.loads(line) for line in (out / "checkpoint" / "notes.jsonl").read_bytes().splitlines()[:-1]]
     finished = {note["shard"] for note in notes if "shard" in note}
     wf.count_corpus(large_corpus, out, memory=1 << 20, workers=1, resume=True, **options)

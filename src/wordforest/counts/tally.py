@@ -189,9 +189,12 @@ def tally_corpus(
     if windows.subsample:
         scratch.cut("thinned.bin", 0)
         keep = keep_probability(vocabulary.counts, windows.subsample)[rows]
-        ids = IdFile(scratch, "thinned.bin")
-        _thin(tokens.ids, keep, windows.subsample_seed, ids, executor, on_words)
-    return tally.merge(_Shards(ids, np.append(rows, np.int32(-1)), tally).count(executor, on_words), executor)
+        ids = IdFile(scratch, "thinned.bin")  # windows can be cut from it anywhere
+        for stayed, n_dropped in _thinned(tokens.ids, keep, windows.subsample_seed, executor):
+            ids.append(stayed)
+            if n_dropped:  # a second report of none done would look like a second beginning
+                on_words(n_dropped)
+    return tally.merge(_count_shards(ids, np.append(rows, np.int32(-1)), tally, executor, on_words), executor)
 
 
 def add_counts(tally: Tally, parts: Iterable[tuple[CSR, Int32s]], executor: Executor) -> Tally:
@@ -223,70 +226,57 @@ def _renumbered(tally: Tally, matrix: CSR, rows: Int32s, columns: Int32s, execut
     return list(executor.map(gather, pairwise(tally.borders.tolist())))
 
 
-def _thin(
-    ids: IdFile,
-    keep: NDArray[np.float64],
-    seed: int,
-    into: IdFile,
-    executor: Executor,
-    on_words: Callable[[int], None],
-) -> None:
-    """Write the ids that stay into another file, so that windows can be cut from it anywhere.
+def _thinned(ids: IdFile, keep: NDArray[np.float64], seed: int, executor: Executor) -> Iterator[tuple[Int32s, int]]:
+    """Yield the ids that stay, piece by piece, and how many of each were dropped."""
 
-    ``on_words`` is called with the number of tokens just dropped.
+    def thin(start: int) -> tuple[Int32s, int]:
+        piece = ids[start : start + PIECE]
+        stayed = kept(piece, start, keep, seed)
+        return stayed, len(piece) - len(stayed)
+
+    return executor.map(thin, range(0, len(ids), PIECE))
+
+
+def _count_shards(
+    ids: IdFile, lookup: Int32s, tally: Tally, executor: Executor, on_words: Callable[[int], None]
+) -> list[list[Block]]:
+    """Count ids shard by shard, as large as memory allows; resume where a try broke off.
+
+    ``lookup`` has the row of every id, and last that of a border. Returns the blocks of every shard.
     """
-    starts = range(0, len(ids), PIECE)
-    pieces = executor.map(lambda start: kept(ids[start : start + PIECE], start, keep, seed), starts)
-    for start, stayed in zip(starts, pieces, strict=True):
-        into.append(stayed)
-        dropped = min(PIECE, len(ids) - start) - len(stayed)
-        if dropped:  # a second report of none done would look like a second beginning
-            on_words(dropped)
+    scratch, notes = tally.scratch, tally.scratch.notes()
+    size = next((note["shards"] for note in notes if "shards" in note), 0)
+    if not size:
+        # ids as they come, renumbered and by position take 12 bytes a token; several shards a worker share the work
+        fits, fair = scratch.memory // (4 * 12 * executor.n_workers), -(-len(ids) // (2 * executor.n_workers))
+        size = min(max(fits, _LEAST_SHARD), SHARD_TOKENS, max(fair, _LEAST_SHARD))
+        scratch.note({"shards": size})
+    known: dict[int, list[Block]] = {note["shard"]: note["blocks"] for note in notes if "shard" in note}
+
+    def counted(start: int) -> tuple[int, list[Block], int]:
+        if start in known:
+            return start, known[start], 0
+        return start, *_count_shard(start, min(start + size, len(ids)), ids, lookup, tally)
+
+    shards = []
+    for start, blocks, n_tokens in executor.map(counted, range(0, len(ids), size)):
+        shards.append(blocks)
+        if start not in known and all(key >= 0 for key, *_ in blocks):
+            scratch.note({"shard": start, "blocks": blocks})
+        on_words(n_tokens)
+    return shards
 
 
-@dataclass(frozen=True, eq=False)
-class _Shards:
-    """Ids to count shard by shard, as large as memory allows; ``lookup`` has the row of every id, and of a border."""
-
-    ids: IdFile
-    lookup: Int32s
-    tally: Tally
-
-    def count(self, executor: Executor, on_words: Callable[[int], None]) -> list[list[Block]]:
-        """Return the blocks of every shard; resume where a try broke off."""
-        scratch = self.tally.scratch
-        notes = scratch.notes()
-        size = next((note["shards"] for note in notes if "shards" in note), 0)
-        if not size:
-            # ids as they come, renumbered and by position take 12 bytes a token; several shards a worker share the work
-            fits, fair = scratch.memory // (4 * 12 * executor.n_workers), -(-len(self.ids) // (2 * executor.n_workers))
-            size = min(max(fits, _LEAST_SHARD), SHARD_TOKENS, max(fair, _LEAST_SHARD))
-            scratch.note({"shards": size})
-        known: dict[int, list[Block]] = {note["shard"]: note["blocks"] for note in notes if "shard" in note}
-
-        def counted(start: int) -> tuple[int, list[Block], int]:
-            if start in known:
-                return start, known[start], 0
-            return start, *self._tally_shard(start, start + size)
-
-        shards = []
-        for start, blocks, n_tokens in executor.map(counted, range(0, len(self.ids), size)):
-            shards.append(blocks)
-            if start not in known and all(key >= 0 for key, *_ in blocks):
-                scratch.note({"shard": start, "blocks": blocks})
-            on_words(n_tokens)
-        return shards
-
-    def _tally_shard(self, start: int, stop: int) -> tuple[list[Block], int]:
-        """Count around ids[start:stop]; return the blocks of rows, and how many tokens were counted."""
-        tally, weights = self.tally, self.tally.windows.weights(len(self.ids))
-        margin, stop = len(weights), min(stop, len(self.ids))
-        low, high = max(0, start - margin), min(len(self.ids), stop + margin)
-        borders = (low - start + margin, stop + margin - high)  # before the first id and behind the last
-        rows = np.pad(self.lookup[self.ids[low:high]], borders, constant_values=-1)
-        found = count_blocks(rows, tally.shape[0], tally.windows, weights, tally.borders)
-        blocks = [_packed(tally.scratch, block) for block in found]
-        return blocks, int(np.count_nonzero(rows[margin : margin + stop - start] >= 0))
+def _count_shard(start: int, stop: int, ids: IdFile, lookup: Int32s, tally: Tally) -> tuple[list[Block], int]:
+    """Count around ids[start:stop]; return the blocks of rows, and how many tokens were counted."""
+    weights = tally.windows.weights(len(ids))
+    margin = len(weights)
+    low, high = max(0, start - margin), min(len(ids), stop + margin)
+    borders = (low - start + margin, stop + margin - high)  # before the first id and behind the last
+    rows = np.pad(lookup[ids[low:high]], borders, constant_values=-1)
+    found = count_blocks(rows, tally.shape[0], tally.windows, weights, tally.borders)
+    blocks = [_packed(tally.scratch, block) for block in found]
+    return blocks, int(np.count_nonzero(rows[margin : margin + stop - start] >= 0))
 
 
 def _packed(scratch: ScratchFiles, rows: Rows) -> Block:
