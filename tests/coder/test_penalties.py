@@ -162,9 +162,9 @@ def test_weights_by_depth() -> None:
     assert depth_weights(Forest([-1, 0, 1, 0, -1]), (0.5, 0.8, 1.0)) == (0.5, 0.8, 1.0, 0.8, 0.5)
 
 
-def test_a_depth_without_weight_is_refused() -> None:
-    with pytest.raises(InputError, match="2 weights for the depths, but the forest has 3"):
-        depth_weights(Forest.complete(1), (0.5, 0.8))
+def test_the_last_weight_goes_for_all_depths_below() -> None:
+    assert depth_weights(Forest([-1, 0, 1, 0, -1]), (0.5, 0.8)) == (0.5, 0.8, 0.8, 0.8, 0.5)
+    assert depth_weights(Forest([-1, 0]), ()) is None
 
 
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, 0.0), (1.0, -1.0), (1.0, np.nan), (np.inf, 1.0), ((1.0, 1.0),)])
@@ -193,6 +193,6 @@ def test_another_lam_keeps_the_rest() -> None:
 
 @pytest.mark.parametrize("lam", [-1.0, float("nan"), float("inf")])
 def test_a_weight_that_is_no_weight_is_refused(lam: float) -> None:
-    for make in (L1, NonNegativeL1, lambda value: ForestL2(Forest.flat(1), value)):
+    for make in (L1, lambda value: ForestL2(Forest.flat(1), value)):
         with pytest.raises(InputError, match="lam"):
             make(lam)

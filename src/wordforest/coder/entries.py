@@ -25,7 +25,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.entries_objective import EntryObjective, is_nonnegative, tree_of
+from wordforest.coder.entries_objective import EntryObjective, tree_of
 from wordforest.coder.kernels import gram, slices
 from wordforest.coder.kernels.entries import LANES, Rule, Visited, visit
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, learn
@@ -153,7 +153,7 @@ class Entries(Learner):
         A = scale * rng.standard_normal((len(of_words), M), dtype=np.float32)
         D[of_contexts == 0] = 0
         A[of_words == 0] = 0
-        self.load({"D": D, "A": abs(A) if is_nonnegative(self.penalty) else A, "eta": np.zeros(1)})
+        self.load({"D": D, "A": abs(A) if self.penalty.nonnegative else A, "eta": np.zeros(1)})
         self.eta = self.settings.eta or self._search()
 
     def load(self, arrays: dict[str, Array]) -> None:

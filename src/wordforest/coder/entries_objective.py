@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import gram
 from wordforest.coder.kernels.entries import LANES, Tree, weighted_squares
-from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
+from wordforest.coder.penalties import L1, ForestL2, NoPenalty, Penalty
 from wordforest.coder.rows.pairs import Pairs, SomePairs
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Executor
@@ -75,19 +75,14 @@ def tree_of(penalty: Penalty, n_components: int, kind: Any) -> Tree:
         if len(forest) != n_components:
             raise InputError(f"n_components = {n_components}, but the forest of the penalty has {len(forest)} nodes.")
         weights = weights if penalty.weights is None else np.asarray(penalty.weights)
-    elif isinstance(penalty, L1 | NonNegativeL1 | NoPenalty):
+    elif isinstance(penalty, L1 | NoPenalty):
         forest = Forest.flat(n_components)
     else:
         raise InputError(
-            f"the penalty is {type(penalty).__name__}, but learning from entries knows ForestL2, L1, NonNegativeL1 and "
-            "NoPenalty. Use one of them, or learn_online."
+            f"the penalty is {type(penalty).__name__}, but learning from entries knows ForestL2, L1 and NoPenalty. "
+            "Use one of them, or learn_online."
         )
-    return _in_order(forest, weights.astype(kind), is_nonnegative(penalty))
-
-
-def is_nonnegative(penalty: Penalty) -> bool:
-    """Return whether a penalty keeps codes from being negative."""
-    return isinstance(penalty, NonNegativeL1) or (isinstance(penalty, ForestL2) and penalty.nonnegative)
+    return _in_order(forest, weights.astype(kind), penalty.nonnegative)
 
 
 def _in_order(forest: Forest, weights: Array, nonnegative: bool) -> Tree:

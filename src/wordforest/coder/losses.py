@@ -8,9 +8,8 @@ it is what its Algorithm 1 goes down. In between, rare pairs and pairs never see
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,79 +19,46 @@ from wordforest.errors import InputError
 Array = NDArray[Any]
 
 
-class Weighing(Protocol):
-    """Makes weights (nnz,) from the values x (nnz,) and the counts n (nnz,) of the stored pairs; None is all 1."""
+@dataclass(frozen=True)
+class Weighing:
+    """Makes weights (nnz,) from the values x (nnz,) and the counts n (nnz,) of the stored pairs.
+
+    ``none``: all 1, for which None stands; ``abs``: |x|, the paper's; ``count``: ``(n / mean n)^P``, so that pairs seen
+    often are trusted more; ``glove``: ``min(1, n / X)^P``, all alike from X on (Pennington, Socher and Manning 2014).
+    """
+
+    kind: str
+    numbers: tuple[float, ...] = ()
 
     def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:
         """Return the weights; ``mean`` is that of the counts of all pairs, where these are only some."""
-        ...
-
-
-@dataclass(frozen=True)
-class Alike:
-    """``w = 1``."""
-
-    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:  # noqa: ARG002
-        """Return None."""
-        return None
-
-
-@dataclass(frozen=True)
-class Magnitude:
-    """``w = |x|``, the paper's."""
-
-    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:  # noqa: ARG002
-        """Return magnitudes."""
-        return np.asarray(abs(values))
-
-
-@dataclass(frozen=True)
-class CountPower:
-    """``w = (n / mean n)^power``: pairs seen often are trusted more."""
-
-    power: float
-
-    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:
-        """Return powers of counts."""
+        if self.kind == "none":
+            return None
+        if self.kind == "abs":
+            return np.asarray(abs(values))
+        *most, power = map(values.dtype.type, self.numbers)
+        if self.kind == "glove":
+            return np.asarray(np.minimum(counts / most[0], values.dtype.type(1)) ** power)
         if mean is None:
             mean = float(counts.mean(dtype=np.float64)) if len(counts) else 1.0
-        return np.asarray((counts / values.dtype.type(mean)) ** values.dtype.type(self.power))
-
-
-@dataclass(frozen=True)
-class CappedPower:
-    """``w = min(1, n / most)^power``, as in GloVe (Pennington, Socher and Manning 2014): all alike from ``most`` on."""
-
-    most: float
-    power: float
-
-    def __call__(self, values: Array, counts: Array, mean: float | None = None) -> Array | None:  # noqa: ARG002
-        """Return capped powers of counts."""
-        kind = values.dtype.type
-        return np.asarray(np.minimum(counts / kind(self.most), kind(1)) ** kind(self.power))
+        return np.asarray((counts / values.dtype.type(mean)) ** power)
 
 
 def weighing(text: str) -> Weighing:
     """Return what ``none``, ``abs``, ``count:P`` or ``glove:X,P`` stands for.
 
     >>> weighing("glove:100,0.75")
-    CappedPower(most=100.0, power=0.75)
+    Weighing(kind='glove', numbers=(100.0, 0.75))
     """
-    name, _, rest = text.partition(":")
-    makers: dict[tuple[str, int], Callable[..., Weighing]] = {
-        ("none", 0): Alike,
-        ("abs", 0): Magnitude,
-        ("count", 1): CountPower,
-        ("glove", 2): CappedPower,
-    }
+    kind, _, rest = text.partition(":")
     try:
-        numbers = [float(part) for part in rest.split(",")] if rest else []
+        numbers = tuple(float(part) for part in rest.split(",")) if rest else ()
     except ValueError:
-        numbers = []
-    positive = all(np.isfinite(number) and number > 0 for number in numbers)
-    if (name, len(numbers)) not in makers or not positive:
+        numbers = ()
+    known = (kind, len(numbers)) in (("none", 0), ("abs", 0), ("count", 1), ("glove", 2))
+    if not (known and all(np.isfinite(number) and number > 0 for number in numbers)):
         raise InputError(
             f"weights = {text!r}, but it must be none, abs, count:P or glove:X,P with positive numbers, as in "
             "count:0.25 or glove:100,0.75."
         )
-    return makers[name, len(numbers)](*numbers)
+    return Weighing(kind, numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,11 @@ class Penalty(Protocol):
         """The weight of the penalty."""
         ...
 
+    @property
+    def nonnegative(self) -> bool:
+        """Whether codes are kept from being negative."""
+        ...
+
     def per_word(self, A: Array) -> Array:
         """Return ``lam * Omega(a_v)`` of every row, shape (V,), float64."""
         ...
@@ -46,18 +51,17 @@ def with_lam(penalty: P, lam: float) -> P:
     return changed
 
 
-def depth_weights(forest: Forest, by_depth: Sequence[float]) -> tuple[float, ...]:
-    """Return the weight of every node, given one for each depth, the roots' first.
+def depth_weights(forest: Forest, by_depth: Sequence[float] | None) -> tuple[float, ...] | None:
+    """Return the weight of every node, given one for each depth, the roots' first, the last going for all below.
+
+    None, for all 1, if none are given.
 
     >>> depth_weights(Forest([-1, 0, 0, -1]), (0.5, 1.0))
     (0.5, 1.0, 1.0, 0.5)
     """
-    deepest = int(forest.depth.max())
-    if len(by_depth) <= deepest:
-        raise InputError(
-            f"{len(by_depth)} weights for the depths, but the forest has {deepest + 1} depths. Give one for each."
-        )
-    return tuple(float(by_depth[depth]) for depth in forest.depth)
+    if by_depth is None or not len(by_depth):
+        return None
+    return tuple(float(by_depth[min(depth, len(by_depth) - 1)]) for depth in forest.depth)
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,7 @@ def forest_penalty(
     forest: Forest, lam: float, by_depth: Sequence[float] | None = None, *, nonnegative: bool = False
 ) -> ForestL2:
     """Return the penalty over a forest with a weight for each depth, the last going for all below."""
-    if by_depth is None or not len(by_depth):
-        return ForestL2(forest, lam, nonnegative=nonnegative)
-    deeper = [by_depth[-1]] * int(forest.depth.max())
-    return ForestL2(forest, lam, depth_weights(forest, [*by_depth, *deeper]), nonnegative)
+    return ForestL2(forest, lam, depth_weights(forest, by_depth), nonnegative)
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class L1:
     """The lasso, ``Omega(a) = sum |a_i|``: the paper's SC, and the forest penalty of single nodes."""
 
     lam: float
+    nonnegative: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_lam(self.lam)
@@ -124,17 +126,14 @@ class L1:
 
 
 @dataclass(frozen=True)
-class NonNegativeL1:
+class NonNegativeL1(L1):
     """The lasso over non-negative codes (Murphy et al. 2012); the value is infinite where a code is negative."""
 
-    lam: float
-
-    def __post_init__(self) -> None:
-        _check_lam(self.lam)
+    nonnegative: ClassVar[bool] = True
 
     def per_word(self, A: Array) -> Array:
         """Return ``lam * sum a_v`` of every row, shape (V,), float64; infinity for a row with a negative entry."""
-        return _forbid_negative(self.lam * kernels.wide(A).sum(1), A)
+        return _forbid_negative(super().per_word(A), A)
 
     def prox(self, A: Array, step: float) -> Array:
         """Return ``max(A - step * lam, 0)``."""
@@ -146,6 +145,7 @@ class NoPenalty:
     """Plain least squares."""
 
     lam: float = 0.0
+    nonnegative: ClassVar[bool] = False
 
     def per_word(self, A: Array) -> Array:
         """Return zeros, shape (V,)."""
