@@ -28,8 +28,7 @@ import numpy as np
 from scipy import sparse
 
 import wordforest as wf
-from wordforest.coder.entries import EntrySettings, learn_from_entries
-from wordforest.coder.entries_objective import EntryObjective
+from wordforest.coder.entries import EntryObjective, EntrySettings, learn_from_entries
 from wordforest.coder.online import learn_online
 from wordforest.coder.penalties import ForestL2
 from wordforest.coder.rows.pairs import stored_pairs

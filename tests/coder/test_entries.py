@@ -9,13 +9,15 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from tests.coder.plain import entry_objective
 from tests.coder.shared import low_rank_matrix as matrix
-from wordforest.coder.entries import EntrySettings, learn_from_entries
+from wordforest.coder.entries import EntryObjective, EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import Learned, State
 from wordforest.coder.objectives import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
+from wordforest.coder.rows.pairs import stored_pairs
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
 
@@ -222,3 +224,33 @@ def test_bad_input(change: dict[str, Any], match: str) -> None:
     weights = arguments.pop("weights", None)
     with pytest.raises(InputError, match=match):
         learn_from_entries(arguments["X"], arguments["penalty"], M, weights=weights)
+
+
+def test_the_objective_is_the_paper_s_second_one() -> None:
+    X, penalty = matrix(), ForestL2(FOREST, 0.3)
+    rng = np.random.default_rng(1)
+    D, A = (rng.standard_normal((n, M)).astype(np.float32) for n in (200, 300))
+    value = EntryObjective(stored_pairs(X, np.ones(X.nnz)), penalty, 0.2, 0.0, (1.0, 1.0), 0)(D, A, Threads(1))
+    assert value == pytest.approx(entry_objective(X, D, A, penalty, 0.2), rel=1e-12)
+
+
+def test_the_objective_of_many_pairs_is_exact_and_its_estimate_near() -> None:
+    X = sparse.random_array((3000, 2000), density=0.25, rng=np.random.default_rng(0), format="csr", dtype=np.float32)
+    rng = np.random.default_rng(1)
+    D, A = (rng.standard_normal((n, 4)).astype(np.float32) for n in (2000, 3000))
+    pairs = stored_pairs(X, np.ones(X.nnz))
+    assert len(pairs) > 1 << 20  # more than the sample
+    value = EntryObjective(pairs, NoPenalty(), 0.0, 0.0, (1.0, 1.0), 0)
+    exact = entry_objective(X, D, A, NoPenalty(), 0.0)
+    assert value(D, A, Threads(2)) == pytest.approx(exact, rel=1e-12)
+    estimate = value.estimate(D, A, Threads(2))
+    assert estimate == pytest.approx(exact, rel=0.01)  # a million pairs: a standard error of about 0.2 %
+    assert estimate != value(D, A, Threads(2))
+
+
+def test_the_objective_with_all_weights_1_is_the_full_one() -> None:
+    X, penalty = matrix(), ForestL2(FOREST, 0.3)
+    rng = np.random.default_rng(1)
+    D, A = (rng.standard_normal((n, M)).astype(np.float32) for n in (200, 300))
+    value = EntryObjective(stored_pairs(X, np.ones(X.nnz)), penalty, 0.0, 1.0, (1.0, 1.0), 0)(D, A, Threads(1))
+    assert value == pytest.approx(objective(X, D, A, penalty), rel=1e-6)

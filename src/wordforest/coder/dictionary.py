@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.kernels import counter, namespace
+from wordforest.coder.kernels import arrays, namespace
 from wordforest.runtime.machine import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
@@ -162,12 +162,7 @@ def random_columns(shape: tuple[int, int], seed: int, *, nonnegative: bool = Fal
     sums: Any = 0
     step = max(1, _RANDOM_VALUES // shape[1])
     for row in range(0, shape[0], step):
-        n = min(step, shape[0] - row)
-        bits = counter.random_bits(key, n * shape[1], like, row * shape[1]).view(n, shape[1])
-        values = sum(counter.shifted(bits, by) & 0xFFFF for by in (0, 16, 32, 48)) - 2 * 0xFFFF
-        values = abs(values) if nonnegative else values
-        sums = sums + (values * values).sum(0)
-        D[row : row + n] = values
+        sums = sums + arrays.fill_random(key, row, nonnegative, D[row : row + step])
     lengths = sums.double().sqrt()
     for part in D.split(step):
         part.copy_(part.double() / lengths)

@@ -20,25 +20,24 @@ a round stays within what the largest eigenvalue of DD or AA allows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.entries_objective import EntryObjective, tree_of
+from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import gram, slices
-from wordforest.coder.kernels.entries import LANES, Rule, Visited, visit
+from wordforest.coder.kernels.entries import LANES, Rule, Tree, Visited, tree_of, visit, weighted_squares
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, learn
-from wordforest.coder.penalties import Penalty
+from wordforest.coder.penalties import L1, ForestL2, NoPenalty, Penalty
 from wordforest.coder.rows import Rows, as_rows
-from wordforest.coder.rows.pairs import Allocate, stored_pairs, typical_and_largest
+from wordforest.coder.rows.pairs import Allocate, Pairs, SomePairs, stored_pairs, typical_and_largest
 from wordforest.coder.strata import cut
 from wordforest.errors import InputError
-from wordforest.options import default
+from wordforest.options import Checked, default
 from wordforest.runtime.machine import Executor, check_room, one_blas_thread
 
 Array = NDArray[Any]
-Sampling = Literal["proportional", "uniform"]
 
 _ROWS = 4096  # that a thread takes at a time
 _TRIAL = 1 << 20  # visits that tell how good a step size is
@@ -50,34 +49,28 @@ _HALVINGS = 60  # of the step size before learning gives up; a pass that diverge
 _WILD = 100  # times the largest value: residuals beyond are divergence
 _BOUND = 1e10  # of D and A; sums of cubes of what is larger are beyond float32
 _CAUTION = 2.0  # a round moves a row by at most 1 / this of what its curvature from unstored pairs allows
+_SAMPLE = 1 << 20  # pairs that estimate the objective
+_PIECE = 1 << 15  # of them, that a worker takes at a time
 _START = 0.01  # first products d.a, as a share of the values of X
 
 
 @dataclass(frozen=True)
-class EntrySettings:
+class EntrySettings(Checked):
     """How to learn. ``eta=None`` searches a step size; steps fall to zero in a line. ``zeros`` is W, ``blocks`` P."""
 
     epochs: int = default("epochs", "entries")  # passes at most; a pass makes as many visits as there are entries
     eta: float | None = default("eta", "entries")
     tau: float = default("tau")
-    sampling: Sampling = default("sampling")
+    sampling: Literal["proportional", "uniform"] = default("sampling")
     zeros: float = default("zeros", "entries")
     blocks: int = 32  # rounds of a pass; with unstored pairs, more help. Never the number of workers: bits would differ
     tol: float = default("tol", "entries")  # stop when a pass lowers the objective by at most this share
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "blocks"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} = {getattr(self, name)}, but it must be a whole number >= 1.")
-        for name in ("tau", "zeros", "tol", "seed"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise InputError(f"{name} = {value}, but it must be a finite number >= 0.")
-        if self.eta is not None and not (np.isfinite(self.eta) and self.eta > 0):
-            raise InputError(f"eta = {self.eta}, but a step size must be a finite number > 0. None searches one.")
-        if self.sampling not in get_args(Sampling):
-            raise InputError(f"sampling = {self.sampling!r}, but it must be one of {', '.join(get_args(Sampling))}.")
+        super().__post_init__()
+        if self.blocks < 1:
+            raise InputError(f"blocks = {self.blocks}, but it must be a whole number >= 1.")
 
 
 def learn_from_entries(
@@ -101,6 +94,46 @@ def learn_from_entries(
     """
     learner = Entries(as_rows(X, executor), penalty, n_components, settings, weights, allocate)
     return learn(learner, resume=resume, on_step=on_step)
+
+
+class EntryObjective:
+    """The objective of the entry learner as a function of D (C, M) and A (V, M).
+
+        sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2
+            +  lam sum_v s_v Omega(a_v)  +  tau sum_c s_c |d_c|^2
+
+    ``charged`` is s, one number or one for each word and context. With w = 1, W = 0 and s = 1 this is the
+    paper's second objective, and with w = W = 1, s = 1, tau = 0 it is ``objective``.
+    """
+
+    def __init__(
+        self, pairs: Pairs, penalty: Penalty, tau: float, zeros: float, charged: tuple[Any, Any], seed: int
+    ) -> None:
+        self.pairs, self.penalty, self.tau, self.zeros, self.charged = pairs, penalty, tau, zeros, charged
+        self.sample = pairs.sample(_SAMPLE, np.random.default_rng((seed, 3)))
+
+    def __call__(self, D: Array, A: Array, executor: Executor) -> float:
+        """Return the objective over all pairs; sums run in a fixed order."""
+
+        def stored(chosen: slice) -> float:
+            return float(weighted_squares(self.pairs.part(chosen), self.zeros, A, D))
+
+        return self._with_rest(sum(executor.map(stored, self.pairs.slices())), D, A, executor)
+
+    def estimate(self, D: Array, A: Array, executor: Executor) -> float:
+        """Return the same with the stored pairs judged by a fixed sample of them."""
+        n = len(self.sample.words)
+        pieces = [SomePairs(*(array[i : i + _PIECE] for array in self.sample)) for i in range(0, n, _PIECE)]
+        stored = sum(executor.map(lambda piece: weighted_squares(piece, self.zeros, A, D), pieces))
+        return self._with_rest(len(self.pairs) / n * stored, D, A, executor)
+
+    def _with_rest(self, stored: float, D: Array, A: Array, executor: Executor) -> float:
+        """Add ``W |A D'|^2``, of which the stored pairs have taken their share back, the penalty and the ridge."""
+        charges = float(np.sum(self.charged[0] * self.penalty.per_word(A)))
+        charges += self.tau * float(np.sum(self.charged[1] * np.einsum("cm,cm->c", D, D, dtype=np.float64)))
+        if self.zeros > 0:
+            stored += self.zeros * float((gram(A, executor) * gram(D, executor)).sum())
+        return stored + charges
 
 
 class Entries(Learner):
@@ -128,7 +161,7 @@ class Entries(Learner):
         self.epochs, self.tol = settings.epochs, settings.tol
         self.penalty, self.n_components = penalty, n_components
         pairs = stored_pairs(rows.pairs(), weights)
-        self.tree = tree_of(penalty, n_components, kind)
+        self.tree = _tree(penalty, n_components, kind)
         self.size, largest = typical_and_largest(pairs)
         with one_blas_thread():
             self.strata = strata = cut(
@@ -272,6 +305,24 @@ class Entries(Learner):
         if self.settings.zeros > 0:  # the pull of unstored pairs answers from round to round
             return int(np.clip(np.ceil(_TRIAL / visits), min(_TRIAL_ROUNDS, P), P)), P
         return int(np.clip(np.ceil(_TRIAL / visits), 1, P)), int(np.clip(np.ceil(P * _TRIAL / visits), 1, P))
+
+
+def _tree(penalty: Penalty, n_components: int, kind: Any) -> Tree:
+    """Return a penalty as the visits see it, in floats of a kind; that of an l1 one is a forest of single nodes."""
+    weights = np.ones(n_components)
+    if isinstance(penalty, ForestL2):
+        forest = penalty.forest
+        if len(forest) != n_components:
+            raise InputError(f"n_components = {n_components}, but the forest of the penalty has {len(forest)} nodes.")
+        weights = weights if penalty.weights is None else np.asarray(penalty.weights)
+    elif isinstance(penalty, L1 | NoPenalty):
+        forest = Forest.flat(n_components)
+    else:
+        raise InputError(
+            f"the penalty is {type(penalty).__name__}, but learning from entries knows ForestL2, L1 and NoPenalty. "
+            "Use one of them, or learn_online."
+        )
+    return tree_of(forest, weights.astype(kind), penalty.nonnegative)
 
 
 def _arranged(rows: Array, order: Array, columns: Array, width: int) -> Array:

@@ -23,7 +23,7 @@ from wordforest.coder.rows import Rows, as_rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.weighted import Factor, check_range
 from wordforest.errors import InputError
-from wordforest.options import default
+from wordforest.options import Checked, default
 from wordforest.runtime.machine import Executor, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
@@ -33,7 +33,7 @@ _CONTEXTS = 4096  # rows of the dictionary that a thread takes at a time
 
 
 @dataclass(frozen=True)
-class WeightedSettings:
+class WeightedSettings(Checked):
     """How to learn."""
 
     epochs: int = default("epochs", "weighted")
@@ -48,13 +48,10 @@ class WeightedSettings:
     revive: bool = True  # atoms that no word uses start anew
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "code_iter", "dictionary_iter", "exact_iter"):
+        super().__post_init__()
+        for name in ("code_iter", "dictionary_iter", "exact_iter"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} = {getattr(self, name)}, but it must be a whole number >= 1.")
-        for name in ("tol", "exact_tol"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise InputError(f"{name} = {value}, but it must be a finite number >= 0.")
 
 
 def learn_weighted(

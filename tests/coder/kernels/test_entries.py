@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from tests.coder import plain
 from tests.strategies import forests_with_rows
-from wordforest.coder.entries_objective import tree_of
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.entries import Rule, Visited, entry_type, prox_row, visit
-from wordforest.coder.penalties import ForestL2, Penalty
+from wordforest.coder.kernels.entries import Rule, Visited, entry_type, prox_row, tree_of, visit
+from wordforest.coder.penalties import ForestL2
 
 FOREST = Forest.complete(2)
 M = len(FOREST)
@@ -61,9 +60,10 @@ def test_a_visit_is_algorithm_1(by_mass: bool, with_pull: bool, dtype: Any, tole
     np.testing.assert_array_equal(A[[0, 2]], untouched[1])
 
 
-def walk(penalty: Penalty, n: int, dtype: Any = np.float32) -> Any:
+def walk(penalty: ForestL2, n: int, dtype: Any = np.float32) -> Any:
     """The tree of a penalty for codes that are not padded."""
-    tree = tree_of(penalty, n, dtype)
+    weights = np.ones(n) if penalty.weights is None else np.asarray(penalty.weights)
+    tree = tree_of(penalty.forest, weights.astype(dtype), penalty.nonnegative)
     return tree._replace(leaf=tree.leaf[:, :n].copy())
 
 

@@ -1,4 +1,4 @@
-"""The kernels over the forest as whole-array operations on PyTorch tensors, on any device."""
+"""The kernels as whole-array operations on PyTorch tensors, on any device."""
 
 from __future__ import annotations
 
@@ -78,3 +78,33 @@ def _per_node(values: PerNode, like: Tensor) -> Tensor:
     """One number per node, (M,), of the type and on the device of ``like``, (V, M)."""
     torch = sys.modules["torch"]
     return torch.as_tensor(values, dtype=like.dtype, device=like.device).expand(like.shape[1:])
+
+
+def fill_random(key: int, first: int, nonnegative: bool, out: Tensor) -> Tensor:
+    """Write random whole numbers into rows of a matrix, ``first`` and on; return their squares by column, (M,), int64.
+
+    They come from counters (splitmix64, Steele et al. 2014): any of them without those before, the same everywhere.
+    ``compiled`` has the same for NumPy.
+    """
+    n, M = out.shape
+    bits = _random_bits(key, first * M, n * M, out.device).view(n, M)
+    values = sum(_shifted(bits, by) & 0xFFFF for by in (0, 16, 32, 48)) - 2 * 0xFFFF
+    values = abs(values) if nonnegative else values
+    out.copy_(values)
+    return (values * values).sum(0)
+
+
+def _random_bits(key: int, first: int, n: int, device: Any) -> Tensor:
+    """Return 64 random bits for each of n counters, int64."""
+    torch = sys.modules["torch"]
+    golden, *mix = (number - (1 << 64) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+    signed = ((key & 0xFFFFFFFFFFFFFFFF) ^ (1 << 63)) - (1 << 63)
+    z = signed + torch.arange(first, first + n, device=device) * golden
+    z = (z ^ _shifted(z, 30)) * mix[0]
+    z = (z ^ _shifted(z, 27)) * mix[1]
+    return z ^ _shifted(z, 31)
+
+
+def _shifted(z: Tensor, by: int) -> Tensor:
+    """Return numbers shifted to the right as if they had no sign."""
+    return (z >> by) & ((1 << (64 - by)) - 1)

@@ -211,7 +211,7 @@ def copy_entries(
 def fill_random(key: np.uint64, first: int, nonnegative: bool, out: Array) -> Array:
     """Write random whole numbers into rows of a matrix, ``first`` and on; return their squares by column, (M,), int64.
 
-    See ``counter.py``, where the same is written for tensors.
+    See ``arrays.py``, where the same is written for tensors.
     """
     n_rows, M = out.shape
     sums = np.zeros(M, dtype=np.int64)

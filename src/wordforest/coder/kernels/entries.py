@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.coder.forest import Forest
 from wordforest.runtime.machine import kernel, part_of_kernel
 
 Array = NDArray[Any]
@@ -18,6 +19,7 @@ Index = NDArray[Any]
 Scalar = Any  # of the type of the codes
 
 LANES = 16
+_LOWEST = -3e38  # times any threshold, below all codes
 
 
 def entry_type(kind: Any) -> np.dtype[Any]:
@@ -52,6 +54,27 @@ class Tree(NamedTuple):
     first: Index  # (I + 1,)
     parent: Index  # (I,), place of the parent among the inner nodes; any for a root
     levels: Index  # (L + 1,), where levels begin
+
+
+def tree_of(forest: Forest, weights: Array, nonnegative: bool) -> Tree:
+    """Return the forest in the order in which the prox meets it; columns that pad the codes are leaves of weight 0."""
+    M = len(forest)
+    is_leaf = forest.end == np.arange(1, M + 1)
+    inner = np.flatnonzero(~is_leaf)
+    inner = inner[np.argsort(forest.depth[inner], kind="stable")]
+    place = np.full(M + 1, len(inner))  # the last is above all roots; leaves go to their parents, roots behind all
+    place[inner] = np.arange(len(inner))
+    owner = np.where(is_leaf, place[forest.parent], place[:M])
+    columns = np.lexsort((np.arange(M), is_leaf, owner))  # a node before its leaves
+    first = np.searchsorted(owner[columns], np.arange(len(inner) + 1))
+    n_levels = int(forest.depth[inner].max()) + 1 if len(inner) else 0
+    levels = np.searchsorted(forest.depth[inner], np.arange(n_levels + 1))
+    leaf = np.zeros((2, -(-M // LANES) * LANES), dtype=weights.dtype)
+    leaf[0, :M] = np.where(is_leaf, weights, 0)[columns]
+    leaf[1] = _LOWEST if nonnegative else -leaf[0]
+    above = np.where(forest.parent[inner] >= 0, place[forest.parent[inner]], 0)
+    unsigned = [part.astype(np.uint64) for part in (first, above, levels)]
+    return Tree(columns, leaf, weights[inner], unsigned[0], unsigned[1], unsigned[2])
 
 
 class Rule(NamedTuple):

@@ -7,8 +7,7 @@ import pytest
 
 from tests.coder.shared import DEVICES
 from wordforest.coder.dictionary import random_columns
-from wordforest.coder.kernels import on_host
-from wordforest.coder.kernels.counter import random_bits, shifted
+from wordforest.coder.kernels import arrays, on_host
 
 torch = pytest.importorskip("torch", reason="the device is PyTorch's")
 
@@ -40,12 +39,17 @@ def test_another_seed_draws_others() -> None:
     assert (random_columns((100, 3), 0) != random_columns((100, 3), 1)).mean() > 0.99
 
 
-def test_random_bits_are_spread_evenly() -> None:
-    bits = random_bits(12345, 200_000, torch.zeros(1))
-    for by in (0, 16, 32, 48):
-        part = (shifted(bits, by) & 0xF).bincount(minlength=16)
-        assert abs(part - 12_500).max() < 5 * 12_500**0.5
-    assert not torch.equal(bits, random_bits(12346, 200_000, torch.zeros(1)))
+def test_random_numbers_are_spread_evenly() -> None:
+    drawn = torch.empty((50_000, 1))
+    for key in (12345, 12346):
+        assert float(arrays.fill_random(key, 0, False, drawn)[0]) == float((drawn.double() ** 2).sum())
+        assert abs(float(drawn.mean())) < 5 * float(drawn.std()) / 50_000**0.5
+        assert float(drawn.std()) == pytest.approx(0xFFFF / 3**0.5, rel=0.02)  # of four uniform numbers of 16 bits
+    first = drawn.clone()
+    arrays.fill_random(12346, 7, False, drawn)
+    assert torch.equal(drawn[:-7], first[7:])  # any of them without those before
+    arrays.fill_random(12345, 0, False, drawn)
+    assert not torch.equal(drawn, first)
 
 
 def test_directions_without_negatives_have_length_one() -> None:
