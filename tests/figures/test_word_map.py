@@ -128,10 +128,10 @@ def test_equal_vectors_give_finite_places() -> None:
     assert np.isfinite(project(np.ones((9, 3)), runs=1).points).all()
 
 
-def test_progress_counts_the_runs() -> None:
-    told: list[tuple[int, int]] = []
-    project(planted(3).unit, runs=2, on_run=lambda done, total: told.append((done, total)))
-    assert told == [(1, 2), (2, 2)]
+def test_every_run_is_told() -> None:
+    told: list[bool] = []
+    project(planted(3).unit, runs=2, on_run=lambda: told.append(True))
+    assert len(told) == 2
 
 
 def test_no_run_is_an_input_error() -> None:

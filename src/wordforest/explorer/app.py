@@ -159,13 +159,9 @@ def _refusal(message: str, status: int) -> Response:
 
 
 class _Handler(WSGIRequestHandler):
-    """Answers without a word on the terminal, and without naming the software."""
+    """Answers without naming the software."""
 
     protocol_version = "HTTP/1.1"
-
-    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 the name is werkzeug's
-        if type == "error":
-            super().log(type, message, *args)
 
     def version_string(self) -> str:
         return "wordforest"

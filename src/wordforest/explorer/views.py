@@ -88,7 +88,6 @@ def node_card(model: Model, node: int, k: int = _CARD_WORDS) -> dict[str, Any]:
 
     Contexts come from the node's column of D (V, M), and are None where the model has no dictionary of its words.
     """
-    model.vectors.check_node(node)
     positive, negative = model.vectors.top_words(node, k)
     return {
         "node": node,

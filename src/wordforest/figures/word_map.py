@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.figures._matplotlib import drawing, matplotlib, new_figure, text_size
+from wordforest.figures._matplotlib import drawing, new_figure, text_size
 from wordforest.figures.placement import Floats, Placement, place_labels
 from wordforest.figures.style import GROUP_COLORS, GROUP_MARKERS, INK, LINE, SCREEN, Style
 from wordforest.figures.words import drawable, shortened
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 RUNS = 10  # as in the paper
 _EXACT = 300  # words up to which forces are not approximated
 _MAX_WORDS = 3000
-OnRun = Callable[[int, int], None]  # runs done, runs in all
 _WIDTH = 6.2  # inches of a map for a screen
 _DOT = 2.2  # points, radius
 _SIDE = 0.08  # inches left and right of a map
@@ -56,7 +56,7 @@ def word_map(
     runs: int = RUNS,
     seed: int = 0,
     style: Style = SCREEN,
-    on_run: OnRun | None = None,
+    on_run: Callable[[int, int], None] = lambda *_: None,
 ) -> Figure:
     """Return the words of all groups on a plane, a map for each model, by title, side by side.
 
@@ -68,14 +68,14 @@ def word_map(
     shown = _shared_groups(models, groups)
     words = [word for group in shown.values() for word in group]
     group = np.repeat(np.arange(len(shown)), [len(group) for group in shown.values()])  # (n,)
-    best = []
-    for before, vectors in enumerate(models.values()):
+    done, best = count(1), []
+    for vectors in models.values():
         X = vectors.unit[[vectors.index(word) for word in words]]
-        best.append(project(X, runs=runs, seed=seed, on_run=_counted(on_run, before * runs, len(models) * runs)))
+        best.append(project(X, runs=runs, seed=seed, on_run=lambda: on_run(next(done), len(models) * runs)))
     points = [turned(found.points, group == 0) for found in best]
     labels = [shortened(word) for word in words]
     with drawing():
-        figure, panels = _panels(points, list(shown) if len(shown) > 1 else [], style)
+        figure, panels = _panels(points, style, has_marks=len(shown) > 1)
         for share in _SHRINK:  # the same letters on all maps
             letters = share * style.text
             maps = [_place(axes, at, labels, letters) for axes, at in zip(panels, points, strict=True)]
@@ -88,10 +88,17 @@ def word_map(
                 note += f"; {left_out} of {len(words)} words without a label"
             axes.set_title(shortened(title, 50), fontsize=style.text + 1, loc="left", color=INK, pad=4)
             axes.set_xlabel(note, fontsize=style.small, color="#666666", labelpad=3, loc="left")
+        if len(shown) > 1:
+            spaces = {"handletextpad": 0, "handlelength": 1.2, "columnspacing": 1.2, "borderaxespad": 0}
+            look = {"fontsize": style.text, "labelcolor": "linecolor", "ncols": len(shown), "frameon": False}
+            marks = panels[0].lines[: len(shown)]
+            figure.legend(marks, map(shortened, shown), loc="upper left", markerscale=1.15, **look, **spaces)
     return figure
 
 
-def project(X: NDArray[np.floating], *, runs: int = RUNS, seed: int = 0, on_run: OnRun | None = None) -> Projection:
+def project(
+    X: NDArray[np.floating], *, runs: int = RUNS, seed: int = 0, on_run: Callable[[], None] = lambda: None
+) -> Projection:
     """Return points (n, 2) for the rows of X (n, M), which have length one: the run with the lowest error.
 
     t-SNE is not convex, so it starts from ``runs`` random layouts, drawn from ``seed``. For fewer than 91 words the
@@ -104,11 +111,10 @@ def project(X: NDArray[np.floating], *, runs: int = RUNS, seed: int = 0, on_run:
     if n > _MAX_WORDS:
         raise InputError(f"expected at most {_MAX_WORDS} words on a map, but {n} came. Choose fewer.")
     best = Projection(np.stack([np.arange(n) - (n - 1) / 2, np.zeros(n)], axis=1), 0.0 if n < 3 else np.inf)
-    for run, start in enumerate(np.random.SeedSequence(seed).generate_state(runs), start=1):
+    for start in np.random.SeedSequence(seed).generate_state(runs):
         if n >= 3:  # one point, or two: any distance between two has no error
             best = min(best, _descend(np.asarray(X, np.float64), int(start)), key=lambda found: found.error)
-        if on_run is not None:
-            on_run(run, runs)
+        on_run()
     return best
 
 
@@ -157,14 +163,10 @@ def _shared_groups(models: Mapping[str, Vectors], groups: Mapping[str, Sequence[
     return shown
 
 
-def _counted(on_run: OnRun | None, before: int, total: int) -> OnRun | None:
-    return None if on_run is None else lambda done, _: on_run(before + done, total)
-
-
-def _panels(points: list[Floats], titles: list[str], style: Style) -> tuple[Figure, list[Axes]]:
-    """Return a figure with axes side by side, as high as the maps need, below a line that explains the marks."""
+def _panels(points: list[Floats], style: Style, *, has_marks: bool) -> tuple[Figure, list[Axes]]:
+    """Return a figure with axes side by side, as high as the maps need, below room for a line about the marks."""
     n = len(points)
-    above = ((style.text + 1) * 1.7 + style.text * 1.9 * bool(titles)) / 72  # inches
+    above = ((style.text + 1) * 1.7 + style.text * 1.9 * has_marks) / 72  # inches
     below = style.small * 2 / 72
     width = min(_WIDTH * n, style.width)
     inner = width / n - 2 * _SIDE
@@ -176,19 +178,7 @@ def _panels(points: list[Floats], titles: list[str], style: Style) -> tuple[Figu
     figure.set_layout_engine("none")  # labels are placed in inches, so the axes may not move afterwards
     lefts = [index / n + _SIDE / width for index in range(n)]
     share = (inner / width, 1 - (above + below) / height)
-    axes = [figure.add_axes((left, below / height, *share)) for left in lefts]
-    if titles:
-        line = matplotlib().lines.Line2D
-        marks = [
-            line(
-                [], [], marker=mark, color=color, linestyle="", markersize=5, markeredgewidth=0, label=shortened(title)
-            )
-            for mark, color, title in zip(GROUP_MARKERS, GROUP_COLORS, titles, strict=False)
-        ]
-        spaces = {"handletextpad": 0, "handlelength": 1.2, "columnspacing": 1.2, "borderaxespad": 0, "frameon": False}
-        look = {"fontsize": style.text, "labelcolor": "linecolor", "ncols": len(marks)}
-        figure.legend(handles=marks, loc="upper left", **look, **spaces)
-    return figure, axes
+    return figure, [figure.add_axes((left, below / height, *share)) for left in lefts]
 
 
 def _place(axes: Axes, points: Floats, labels: list[str], letters: float) -> _Map:

@@ -57,19 +57,10 @@ class _Result:
 
 
 @dataclass(frozen=True)
-class _How:
-    """What a method learns with beside its source: its own settings, those of X if it has one, and the device."""
-
-    own: Any
-    association: AssociationSettings
-    device: str
-
-
-@dataclass(frozen=True)
 class Method:
-    """How a baseline learns: a function of a job, of counts or sentences, and of how."""
+    """How a baseline learns: a function of a job, counts or sentences, its own settings, and what X is to be."""
 
-    learn: Callable[[Job, Any, _How], _Result]
+    learn: Callable[[Job, Any, Any, Matrix], _Result]
     settings: Any  # a frozen dataclass
     fixed: dict[str, Any] = field(default_factory=dict)  # settings that its name stands for
     packages: tuple[str, ...] = ()
@@ -110,7 +101,7 @@ def baseline(
         check_room(f"{M:,} dimensions for {V:,} words", 8.0 * M * V)  # vectors of words and of contexts
         total, unit = (source.n_tokens * own.epochs, "tokens") if isinstance(source, Sentences) else (V, "words")
         job.report(Event("learn", 0, None, unit))
-        result = method.learn(job, source, _How(own, association, device))
+        result = method.learn(job, source, own, Matrix(association, M, device=device))
         job.report(Event("learn", total, total, unit))
         config = {**source.config, **asked, **result.facts, "device": device, "versions": versions(*method.packages)}
         forest, codes = Forest.flat(result.matrix.shape[1]), as_codes(result.matrix)
@@ -173,29 +164,28 @@ def read_sentences(job: Job, names: list[str], settings: CountSettings) -> Sente
     return Sentences(ids, vocabulary, config)
 
 
-def _pca(_: Job, counted: Counted, how: _How) -> _Result:
-    found = pca(associate(counted.counts, **asdict(how.association)), how.own)
+def _pca(_: Job, counted: Counted, own: SvdSettings, X: Matrix) -> _Result:
+    found = pca(associate(counted.counts, **asdict(X.association)), own)
     return _Result(found.words, found.contexts, facts={"values": found.values.tolist()})
 
 
-def _hpca(_: Job, counted: Counted, how: _How) -> _Result:
-    found = hellinger_pca(counted.counts.matrix, how.own)
+def _hpca(_: Job, counted: Counted, own: SvdSettings, __: Matrix) -> _Result:
+    found = hellinger_pca(counted.counts.matrix, own)
     return _Result(found.words, facts={"values": found.values.tolist()})
 
 
-def _sparse_codes(job: Job, counted: Counted, how: _How) -> _Result:
-    matrix = Matrix(how.association, how.own.dimensions, device=how.device)
-    rows, _ = rows_of_counts(job, counted, matrix)
-    fitted, history = learn_in_job(job, rows, how.own.plan, counted.counts.fingerprint)
+def _sparse_codes(job: Job, counted: Counted, own: SparseCodingSettings, X: Matrix) -> _Result:
+    rows, _ = rows_of_counts(job, counted, X)
+    fitted, history = learn_in_job(job, rows, own.plan, counted.counts.fingerprint)
     return _Result(fitted.A, fitted.D, history, fitted.learned.facts)
 
 
-def _word2vec(job: Job, text: Sentences, how: _How) -> _Result:
-    total, n_workers = text.n_tokens * how.own.epochs, job.threads.n_workers
+def _word2vec(job: Job, text: Sentences, own: Word2VecSettings, _: Matrix) -> _Result:
+    total, n_workers = text.n_tokens * own.epochs, job.threads.n_workers
     vectors = learn_word2vec(
         text.ids,
         len(text.vocabulary),
-        how.own,
+        own,
         workers=n_workers,
         spool_folder=job.folder,
         on_progress=lambda share: job.report(Event("learn", share * total, total, "tokens")),
@@ -203,13 +193,13 @@ def _word2vec(job: Job, text: Sentences, how: _How) -> _Result:
     return _Result(vectors, facts={"workers": n_workers})
 
 
-def _nce(job: Job, text: Sentences, how: _How) -> _Result:
-    learned = learn_nce(text.ids, text.vocabulary.counts, how.own, executor=job.threads, on_step=_progress(job))
+def _nce(job: Job, text: Sentences, own: NceSettings, _: Matrix) -> _Result:
+    learned = learn_nce(text.ids, text.vocabulary.counts, own, executor=job.threads, on_step=_progress(job))
     return _Result(learned.vectors, history=learned.history)
 
 
-def _rnn(job: Job, text: Sentences, how: _How) -> _Result:
-    learned = learn_rnn(text.ids, text.vocabulary.counts, how.own, device=how.device, on_step=_progress(job))
+def _rnn(job: Job, text: Sentences, own: RnnSettings, X: Matrix) -> _Result:
+    learned = learn_rnn(text.ids, text.vocabulary.counts, own, device=X.device, on_step=_progress(job))
     facts = {"perplexity": learned.history[-1]["perplexity"]}
     return _Result(learned.vectors, history=learned.history, facts=facts)
 
