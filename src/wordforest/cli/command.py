@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from wordforest import __version__
 from wordforest.errors import ClusterError, InputError, MissingExtraError
 from wordforest.options import FLAG, OPTIONS, PRESETS, SHORT_HELP, WORDS, Option, check_known, taken_by
-from wordforest.runtime.progress import Terminated, listening, raised
+from wordforest.runtime.progress import Terminated, listening
 
 UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
 # In the order of the work.
@@ -267,10 +267,10 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
     try:
-        with listening(_say):
+        with listening(_say) as signals:
             code = app(prog_name="wordforest", standalone_mode=False)
-            if code == 130 and (error := raised()):  # before a command had begun, Typer took it
-                raise error
+            if code == 130 and signals.raised:  # before a command had begun, Typer took it
+                raise signals.raised
         sys.exit(code)
     except UsageError as error:
         typed = error.ctx.command_path if error.ctx else "wordforest"

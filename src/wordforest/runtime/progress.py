@@ -240,8 +240,11 @@ def _is_delicate(frame: FrameType | None) -> bool:
 
 
 @contextmanager
-def listening(say: Callable[[str], None]) -> Iterator[None]:
-    """Listen to Ctrl-C and SIGTERM within the block, which a program's main thread runs; signals ignored stay so."""
+def listening(say: Callable[[str], None]) -> Iterator[_Listener]:
+    """Listen to Ctrl-C and SIGTERM within the block, which a program's main thread runs; signals ignored stay so.
+
+    What is yielded has ``raised``, the last signal, for those who got less than that from a library in between.
+    """
     usual: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     heard = [number for number, handler in usual.items() if signal.getsignal(number) == handler]
     _listener.say, _listener.raised = say, None
@@ -251,7 +254,7 @@ def listening(say: Callable[[str], None]) -> Iterator[None]:
         signal.signal(number, _listener.hear)
     hook, sys.unraisablehook = sys.unraisablehook, _listener.hear_again
     try:
-        yield
+        yield _listener
     finally:
         sys.unraisablehook = hook
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -277,11 +280,6 @@ def step_by_step() -> Iterator[None]:
         yield
     finally:
         _listener.in_steps = _listener.patient = False
-
-
-def raised() -> KeyboardInterrupt | None:
-    """Return what the last signal was raised as, for those who got less than that from a library in between."""
-    return _listener.raised
 
 
 def is_stopping() -> bool:
