@@ -36,32 +36,29 @@ def pmi(
     ``allocate(length, dtype)`` may make an array in a file for the values.
     """
     matrix = _positive(counts, share_pattern)
-    log_v, log_c = log_margins(*margins(matrix), smoothing)
-    values = allocate(matrix.nnz, np.float32)
-    return _pmi(matrix, log_v, log_c, values)
+    return pmi_rows(matrix, *log_margins(*margins(matrix), smoothing), allocate=allocate)
 
 
 def pmi_rows(
-    counts: sparse.csr_array, log_v: NDArray[np.float32], log_c: NDArray[np.float32], least: float | None
+    counts: sparse.csr_array,
+    log_v: NDArray[np.float32],
+    log_c: NDArray[np.float32],
+    least: float | None = None,
+    allocate: Allocate = np.empty,
 ) -> sparse.csr_array:
-    """Return the PMI of some rows of counts, whose logarithms ``log_v`` are, (rows,); ``log_c`` are those of columns.
+    """Return the PMI of rows of counts; ``log_v`` and ``log_c`` are the logarithms of their sums and of the columns.
 
     The values are those that ``pmi`` has for the whole matrix; with ``least`` those of ``sppmi`` with that shift.
     """
-    X = _pmi(counts, log_v, log_c, np.empty(counts.nnz, np.float32))
-    return X if least is None else _above(X, least, np.empty)
-
-
-def _pmi(
-    matrix: sparse.csr_array, log_v: NDArray[np.float32], log_c: NDArray[np.float32], values: NDArray[np.float32]
-) -> sparse.csr_array:
-    for rows, part in _parts(matrix):
-        x = matrix.data[part].astype(np.float32)
+    values = allocate(counts.nnz, np.float32)
+    for rows, part in _parts(counts):
+        x = counts.data[part].astype(np.float32)
         np.log(x, out=x)
-        x -= np.repeat(log_v[rows], np.diff(matrix.indptr[rows.start : rows.stop + 1]))
-        x -= log_c[matrix.indices[part]]
+        x -= np.repeat(log_v[rows], np.diff(counts.indptr[rows.start : rows.stop + 1]))
+        x -= log_c[counts.indices[part]]
         values[part] = x
-    return _assembled(values, matrix.indices, matrix.indptr, matrix.shape)
+    X = _assembled(values, counts.indices, counts.indptr, counts.shape)
+    return X if least is None else _above(X, least, allocate)
 
 
 def ppmi(
@@ -75,7 +72,8 @@ def sppmi(
     counts: Counts | sparse.csr_array, *, shift: float = 0.0, smoothing: float = 1.0, allocate: Allocate = np.empty
 ) -> sparse.csr_array:
     """Shifted positive PMI, ``max(x_vc - shift, 0)``; shift = log k for k negative samples (Levy, Goldberg 2014)."""
-    return _above(pmi(counts, smoothing=smoothing, share_pattern=True, allocate=allocate), shift, allocate)
+    matrix = _positive(counts, share_pattern=True)
+    return pmi_rows(matrix, *log_margins(*margins(matrix), smoothing), shift, allocate)
 
 
 def _above(X: sparse.csr_array, shift: float, allocate: Allocate) -> sparse.csr_array:
