@@ -15,10 +15,9 @@ from scipy import sparse
 import wordforest as wf
 from tests.commands import run_command
 from wordforest.coder.coding import word_objectives
-from wordforest.counts.association import move_columns
 from wordforest.errors import InputError
 from wordforest.jobs.count import associate
-from wordforest.jobs.encode import _columns
+from wordforest.jobs.encode import _moves
 from wordforest.text import RARE
 
 FAST: dict[str, Any] = {"trees": 2, "epochs": 3}
@@ -92,7 +91,7 @@ def test_contexts_meet_by_name_and_unknown_ones_are_rare(
     run = wf.Run(tuple(old), np.ones(len(old), np.int64), codes, D, wf.Forest.flat(1), {"mark_sides": sides})
     if not set(old) & set(new):
         with pytest.raises(InputError, match="no context of the counts is known"):
-            _columns(vocabulary, run, n * len(new))
+            _moves(vocabulary, run, n * len(new))
         return
     expected = np.zeros((len(new), n * len(old)), dtype=np.int64)
     for side in range(n):
@@ -100,8 +99,8 @@ def test_contexts_meet_by_name_and_unknown_ones_are_rare(
             known = word if word in old else RARE
             if known in old:
                 expected[:, side * len(old) + old.index(known)] += dense[:, side * len(new) + c]
-    columns, lost = _columns(vocabulary, run, n * len(new))
-    assert np.array_equal(move_columns(sparse.csr_array(dense), columns, n * len(old)).toarray(), expected)
+    moves, lost = _moves(vocabulary, run, n * len(new))
+    assert np.array_equal(dense if moves is None else dense @ moves.toarray(), expected)
     assert lost == len(set(new) - set(old))
 
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.counts import Counts
-from wordforest.counts.windows import narrow
 from wordforest.errors import InputError
 
 Allocate = Callable[[int, Any], NDArray[Any]]  # (length, dtype) to an array with room for it, in memory or in a file
@@ -113,18 +112,6 @@ def counts_at(X: sparse.csr_array, counts: Counts | sparse.csr_array) -> NDArray
         )
         found[own] = matrix.data[part][np.searchsorted(all_pairs, some)]
     return found
-
-
-def move_columns(counts: sparse.csr_array, columns: NDArray[np.integer[Any]], n_columns: int) -> sparse.csr_array:
-    """Return counts with column c at ``columns[c]``, dropped if that is negative; what meets is added up."""
-    if np.array_equal(columns, np.arange(n_columns)):
-        return sparse.csr_array(counts)
-    stay = np.flatnonzero(columns >= 0)
-    places = (np.ones(len(stay), dtype=np.int64), (stay, columns[stay]))
-    moved = sparse.csr_array(counts @ sparse.csr_array(places, shape=(len(columns), n_columns)))
-    moved.sort_indices()
-    moved.data = narrow(moved.data)
-    return moved
 
 
 def _positive(counts: Counts | sparse.csr_array, share_pattern: bool) -> sparse.csr_array:

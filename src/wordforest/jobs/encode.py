@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from wordforest import store
 from wordforest.coder.additive import encode_additive
@@ -22,7 +23,7 @@ from wordforest.coder.weighted import encode_weighted
 from wordforest.errors import InputError
 from wordforest.jobs.count import load_counts
 from wordforest.jobs.job import Job, versions
-from wordforest.jobs.rows import Matrix, Moves, as_codes, rows_of_counts
+from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.machine import check_device
 from wordforest.runtime.progress import Event, Reporter
@@ -64,14 +65,13 @@ def encode_counts(
         counted = load_counts(Path(counts), 0 if on_cluster else np.inf, checked=not on_cluster)
         _check_alike(Path(counts), counted.config, learned.config)
         vocabulary, n_columns = counted.counts.vocabulary, counted.counts.matrix.shape[1]
-        columns, lost = _columns(vocabulary, learned, n_columns)
+        moves, lost = _moves(vocabulary, learned, n_columns)
         if lost:
             job.report.say(
                 f"note: {lost} contexts are unknown to {run}: they count as {RARE}, if that is one of its contexts"
             )
         job.report(Event("encode", 0, None, "words"))
-        matrix = _matrix(learned, Moves(columns, _n_contexts(learned)), device)
-        rows, loss = rows_of_counts(job, counted, matrix)
+        rows, loss = rows_of_counts(job, counted, _matrix(learned, moves, device))
         A, gap = _codes(rows, loss, learned, penalty)
         job.report(Event("encode", len(vocabulary), len(vocabulary), "words"))
         unit = bool(learned.config.get("unit"))
@@ -87,7 +87,7 @@ def encode_counts(
     return encoded
 
 
-def _matrix(run: Run, moves: Moves, device: str) -> Matrix:
+def _matrix(run: Run, moves: sparse.csr_array | None, device: str) -> Matrix:
     """Return what X was for a run."""
     config = run.config
     weights, zeros = "none", 1.0
@@ -123,22 +123,22 @@ def _config(run: str, learned: Run, counted: Mapping[str, Any], gap: float) -> d
     }
 
 
-def _n_contexts(run: Run) -> int:
-    return 0 if run.dictionary is None else len(run.dictionary)
-
-
-def _columns(vocabulary: Vocabulary, run: Run, n_columns: int) -> tuple[NDArray[np.int64], int]:
-    """Return where every column of counts is among the contexts of a run, or -1, and how many it does not know."""
+def _moves(vocabulary: Vocabulary, run: Run, n_columns: int) -> tuple[sparse.csr_array | None, int]:
+    """Return what counts are multiplied by to have the contexts of a run, and how many it lacks; None if none move."""
+    assert run.dictionary is not None  # noqa: S101 or there would be no penalty
     sides = 2 if run.config.get("mark_sides") else 1
-    n_old, n_new = _n_contexts(run) // sides, n_columns // sides
+    n_old, n_new = len(run.dictionary) // sides, n_columns // sides
     place = {word: column for column, word in enumerate(run.words[:n_old])}
-    pool = place.get(RARE, -1)
     column = np.array([place.get(word, -1) for word in vocabulary.words[:n_new]], dtype=np.int64)
     lost = int(np.count_nonzero(column < 0))
     if lost == n_new:
         raise InputError("no context of the counts is known to the run. Count text in the language of the run.")
-    column[column < 0] = pool
-    return np.concatenate([np.where(column < 0, -1, column + side * n_old) for side in range(sides)]), lost
+    if np.array_equal(column, np.arange(n_old)):
+        return None, 0
+    column[column < 0] = place.get(RARE, -1)
+    known = np.flatnonzero(column >= 0)
+    moves = sparse.csr_array((np.ones(len(known), np.int64), (known, column[known])), shape=(n_new, n_old))
+    return sparse.csr_array(sparse.block_diag([moves] * sides)), lost
 
 
 def _penalty(folder: Path, run: Run) -> Penalty:

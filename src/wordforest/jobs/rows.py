@@ -17,7 +17,8 @@ from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import HELD, Loss, equal_ranges
 from wordforest.coder.rows.cluster import ClusterRows, Part
 from wordforest.counts import Counts, harmonic_weights
-from wordforest.counts.association import Allocate, counts_at, log_margins, margins, move_columns, pmi_rows
+from wordforest.counts.association import Allocate, counts_at, log_margins, margins, pmi_rows
+from wordforest.counts.windows import narrow
 from wordforest.errors import InputError
 from wordforest.jobs.count import Counted, associate
 from wordforest.jobs.job import Job
@@ -31,19 +32,12 @@ _VALUES = 1 << 17  # codes that are turned into sparse ones at a time
 _COUNTED = ("count", "glove")  # kinds of weights that look at counts
 
 
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """Where the columns of counts go: column c to ``columns[c]`` of ``n_columns``, nowhere if that is negative."""
-
-    columns: NDArray[np.int64]
-    n_columns: int
-
-
 @dataclass(frozen=True)
 class Matrix:
-    """What X is to be: association, type of numbers, and where; ``moves`` matches its columns to others.
+    """What X is to be: association, type of numbers, and where.
 
-    ``weights`` says how much stored pairs count, ``zeros`` how much the others do.
+    ``weights`` says how much stored pairs count, ``zeros`` how much the others do. Counts times ``moves`` have their
+    columns where those of other counts are.
     """
 
     association: AssociationSettings
@@ -52,7 +46,7 @@ class Matrix:
     zeros: float = 1.0
     dtype: str = "float32"
     device: str = "cpu"
-    moves: Moves | None = None
+    moves: sparse.csr_array | None = None
     allocate: Allocate = np.empty
 
 
@@ -127,7 +121,7 @@ class CountedRows:
         ranges = equal_ranges(np.diff(counts.indptr).astype(np.int64) + 1, cluster.n_parts)
         by_row, by_column = zip(*cluster.map(partial(_margins_of, path, moves), ranges), strict=True)
         logs = log_margins(np.concatenate(by_row), np.sum(by_column, axis=0), matrix.association.smoothing)
-        found = cls(path, matrix, unit, counts.shape[1] if moves is None else moves.n_columns, *logs)
+        found = cls(path, matrix, unit, (counts if moves is None else moves).shape[1], *logs)
         if not matrix.weights.startswith("count"):
             return found
         sums, sizes = zip(*cluster.map(_sum_of_counts, [found.part(*rows) for rows in ranges]), strict=True)
@@ -186,7 +180,7 @@ def _sum_of_counts(rows: CountedRows) -> tuple[float, int]:
     return float(seen.sum(dtype=np.float64)), len(seen)
 
 
-def _margins_of(path: Path, moves: Moves | None, rows: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _margins_of(path: Path, moves: sparse.csr_array | None, rows: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the sums of some rows and of the columns over them."""
     counts = _counts_rows(path, rows)
     try:
@@ -200,8 +194,13 @@ def _margins_of(path: Path, moves: Moves | None, rows: tuple[int, int]) -> tuple
     return margins(_moved(counts, moves))
 
 
-def _moved(counts: sparse.csr_array, moves: Moves | None) -> sparse.csr_array:
-    return counts if moves is None else move_columns(counts, moves.columns, moves.n_columns)
+def _moved(counts: sparse.csr_array, moves: sparse.csr_array | None) -> sparse.csr_array:
+    if moves is None:
+        return counts
+    moved = sparse.csr_array(counts @ moves)
+    moved.sort_indices()
+    moved.data = narrow(moved.data)
+    return moved
 
 
 def _counts_rows(path: Path, rows: tuple[int, int]) -> sparse.csr_array:
