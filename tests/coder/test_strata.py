@@ -17,12 +17,12 @@ def strata(X: Any, *, zeros: float = 0.0, proportional: bool = True, blocks: int
 
 def drawn(cuts: Strata, passes: int) -> Any:
     """How often each (word, context), in the numbers of X, is drawn."""
-    counts = np.zeros((len(cuts.words), len(cuts.contexts)))
+    counts = np.zeros((len(cuts.words.order), len(cuts.contexts.order)))
     for epoch in range(passes):
         for i, j in (block for blocks in cuts.rounds((0, epoch)) for block in blocks):
             entries, order = cuts.visits(i, j, (0, epoch))
             chosen = entries[order]
-            np.add.at(counts, (cuts.words[chosen["word"]], cuts.contexts[chosen["context"]]), 1)
+            np.add.at(counts, (cuts.words.order[chosen["word"]], cuts.contexts.order[chosen["context"]]), 1)
     return counts
 
 

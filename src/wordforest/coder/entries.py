@@ -32,7 +32,7 @@ from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, learn
 from wordforest.coder.penalties import L1, ForestL2, NoPenalty, Penalty
 from wordforest.coder.rows import Rows, as_rows
 from wordforest.coder.rows.pairs import Allocate, Pairs, SomePairs, stored_pairs, typical_and_largest
-from wordforest.coder.strata import cut
+from wordforest.coder.strata import Ordered, cut
 from wordforest.errors import InputError
 from wordforest.options import Checked, default
 from wordforest.runtime.machine import Executor, check_room, one_blas_thread
@@ -173,7 +173,8 @@ class Entries(Learner):
                 executor=self.executor,
                 allocate=allocate,
             )
-        self.masses = strata.word_mass[np.argsort(strata.words)], strata.context_mass[np.argsort(strata.contexts)]
+        of_words, of_contexts = (side.mass[np.argsort(side.order)] for side in (strata.words, strata.contexts))
+        self.masses = of_words, of_contexts
         self._goal = EntryObjective(pairs, penalty, settings.tau, settings.zeros, self.masses, settings.seed)
         self.rule = Rule(settings.sampling == "uniform", _WILD * largest)
 
@@ -223,7 +224,7 @@ class Entries(Learner):
 
     def _rounds(self, epoch: int, eta: float, n_rounds: int, n_blocks: int | None = None) -> tuple[Array, Array] | None:
         """Return D and A after rounds of a pass, None if they left all bounds; the learner's own stay as they are."""
-        words, contexts, M = self.strata.words, self.strata.contexts, self.n_components
+        words, contexts, M = self.strata.words.order, self.strata.contexts.order, self.n_components
         columns, width = self.tree.columns, -(-M // LANES) * LANES
         D, A = _arranged(self.D, contexts, columns, width), _arranged(self.A, words, columns, width)
         sane = all(self._round(epoch, number, D, A, eta, n_blocks) for number in range(n_rounds))
@@ -242,8 +243,8 @@ class Entries(Learner):
             DD, AA = gram(D, self.executor), gram(A, self.executor)
         passes = max(epoch - 1, 0) + number / strata.P  # done so far
         steps = eta, 1 - passes / settings.epochs
-        words = self._side(A, self.penalty.lam, (strata.word_mass, strata.word_share), steps, DD)
-        contexts = self._side(D, settings.tau, (strata.context_mass, strata.context_share), steps, AA)
+        words = self._side(A, self.penalty.lam, strata.words, steps, DD)
+        contexts = self._side(D, settings.tau, strata.contexts, steps, AA)
 
         def visit_block(block: tuple[int, int]) -> bool:
             return visit(*strata.visits(*block, seed), words, contexts, self.tree, self.rule)
@@ -251,24 +252,22 @@ class Entries(Learner):
         return all(list(self.executor.map(visit_block, strata.rounds(seed)[number][:n_blocks])))
 
     def _side(
-        self, rows: Array, charge: float, mass: tuple[Array, Array], steps: tuple[float, float], other: Array | None
+        self, rows: Array, charge: float, ordered: Ordered, steps: tuple[float, float], other: Array | None
     ) -> Visited:
         """Return what visits see of the words or the contexts.
 
-        ``mass`` is that of every row, and its largest share in one block; ``steps`` are eta and by what it has fallen;
-        ``other`` is DD or AA.
+        ``steps`` are eta and by what it has fallen, ``other`` is DD or AA.
         """
         W, n, kind = self.settings.zeros, len(rows), rows.dtype
         eta, decay = steps
-        total, largest = mass
         rates = np.empty((n, 2), dtype=kind)
         rates[:, 1] = charge
         if other is None:
             rates[:, 0] = decay * eta
             return Visited(rows, rates, np.empty((0, rows.shape[1]), dtype=kind))
-        curvature = 2 * W / self.strata.mean * largest * float(np.linalg.eigvalsh(other)[-1])  # of a round, (n,)
+        curvature = 2 * W / self.strata.mean * ordered.share * float(np.linalg.eigvalsh(other)[-1])  # of a round, (n,)
         rates[:, 0] = decay * eta / (1 + _CAUTION * eta * curvature)  # decay outside, or the cut would eat it
-        per_visit = np.divide(1.0, total, out=np.zeros(n), where=total > 0)
+        per_visit = np.divide(1.0, ordered.mass, out=np.zeros(n), where=ordered.mass > 0)
         pull, gradient = np.empty_like(rows), other.astype(kind)
 
         def multiply(part: slice) -> None:

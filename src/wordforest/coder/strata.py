@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,21 @@ Scalar = Any  # of the type of the values
 _LARGEST_BLOCK = int(np.iinfo(np.int32).max)  # draws are int32
 
 
+class Ordered(NamedTuple):
+    """Words, or contexts, block after block, and in this order what they weigh."""
+
+    order: Index  # (n,)
+    mass: Array  # (n,), float64, in units of w + W
+    share: Array  # (n,), the largest share of it that lies in one block
+
+    @classmethod
+    def of(cls, order: Index, masses: Array) -> Ordered:
+        """Return rows in an order, given the masses that each of them has by block, (n, P)."""
+        masses = masses[order]
+        total = masses.sum(1)
+        return cls(order, total, np.divide(masses.max(1), total, out=np.zeros_like(total), where=total > 0))
+
+
 @dataclass(frozen=True, eq=False)
 class Strata:
     """Entries sorted by block, and their masses. Words and contexts are renumbered so that a block is a range of rows.
@@ -42,12 +57,8 @@ class Strata:
     starts: Index  # (P * P + 1,)
     block_mass: Array  # (P, P), float64
     mean: float  # of w + W
-    words: Index  # (V,), the words in their new order, which all below is in
-    contexts: Index  # (C,)
-    word_mass: Array  # (V,), float64, in units of w + W
-    context_mass: Array  # (C,)
-    word_share: Array  # (V,), largest share of a word's mass that lies in one block
-    context_share: Array  # (C,)
+    words: Ordered
+    contexts: Ordered
     proportional: bool
 
     @property
@@ -108,24 +119,11 @@ def cut(
     fill = starts[:-1].copy()
     for part in pairs.parts():
         _sort_entries(part, (np.dtype(pairs.dtype).type(zeros), mean), sides, places, fill, entries)
-    of_words, of_contexts = of_words[words], of_contexts[contexts]
-    block_mass = np.add.reduceat(of_words, np.searchsorted(sides[0][words], np.arange(P))) / mean
-    strata = Strata(
-        entries,
-        starts,
-        block_mass,
-        mean,
-        words,
-        contexts,
-        of_words.sum(1),
-        of_contexts.sum(1),
-        _largest_share(of_words),
-        _largest_share(of_contexts),
-        proportional,
-    )
+    block_mass = np.add.reduceat(of_words[words], np.searchsorted(sides[0][words], np.arange(P))) / mean
     if proportional:
         list(executor.map(lambda i: _fill_aliases(entries, starts[i * P : (i + 1) * P + 1]), range(P)))
-    return strata
+    ordered = Ordered.of(words, of_words), Ordered.of(contexts, of_contexts)
+    return Strata(entries, starts, block_mass, mean, *ordered, proportional)
 
 
 def _masses(pairs: Pairs, zeros: float, sides: tuple[Index, Index], P: int) -> tuple[Array, Array, Index]:
@@ -150,11 +148,6 @@ def _balance(masses: Array, P: int, rng: np.random.Generator) -> Index:
         blocks[row] = i
         heapq.heapreplace(heap, (mass + float(masses[row]), rows + 1, i))
     return blocks
-
-
-def _largest_share(by_block: Array) -> Array:
-    totals = by_block.sum(1)
-    return np.asarray(np.divide(by_block.max(1), totals, out=np.zeros_like(totals), where=totals > 0))
 
 
 @kernel

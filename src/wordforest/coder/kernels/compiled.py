@@ -127,6 +127,17 @@ def times_dictionary(data: Array, indices: Index, indptr: Index, rows: Index, D:
 
 
 @kernel
+def entries_between(indices: Index, indptr: Index, rows: Index, first: int, last: int) -> tuple[Index, Index]:
+    """Return where the contexts first .. last - 1 begin and end in each of some rows, (b,) each; columns are sorted."""
+    begins, ends = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    for r in range(len(rows)):
+        start, end = indptr[rows[r]], indptr[rows[r] + 1]
+        begins[r] = start + np.searchsorted(indices[start:end], first)
+        ends[r] = start + np.searchsorted(indices[start:end], last)
+    return begins, ends
+
+
+@kernel
 def add_times_codes(
     data: Array, indices: Index, indptr: Index, rows: Index, A: Array, first: int, last: int, out: Array
 ) -> None:
@@ -137,12 +148,9 @@ def add_times_codes(
     the sum to what was there before.
     """
     starts = np.zeros(last - first + 1, dtype=np.int64)
-    inside = np.empty((len(rows), 2), dtype=np.int64)  # where the contexts lie in each row of X
+    begins, ends = entries_between(indices, indptr, rows, first, last)
     for r in range(len(rows)):
-        start, end = indptr[rows[r]], indptr[rows[r] + 1]
-        inside[r, 0] = start + np.searchsorted(indices[start:end], first)
-        inside[r, 1] = start + np.searchsorted(indices[start:end], last)
-        for k in range(inside[r, 0], inside[r, 1]):
+        for k in range(begins[r], ends[r]):
             starts[indices[k] - first + 1] += 1
     for c in range(last - first):
         starts[c + 1] += starts[c]
@@ -150,7 +158,7 @@ def add_times_codes(
     values = np.empty(starts[-1], dtype=data.dtype)
     fill = starts.copy()
     for r in range(len(rows)):
-        for k in range(inside[r, 0], inside[r, 1]):
+        for k in range(begins[r], ends[r]):
             c = indices[k] - first
             place = fill[c]
             fill[c] = place + 1
@@ -182,17 +190,6 @@ def _add_rows(weights: Array, chosen: Index, B: Array, out: Array) -> None:
         w, b = weights[k], B[chosen[k]]
         for m in range(M):
             out[m] += w * b[m]
-
-
-@kernel
-def entries_between(indices: Index, indptr: Index, rows: Index, first: int, last: int) -> tuple[Index, Index]:
-    """Return where the contexts first .. last - 1 begin and end in each of some rows, (b,) each; columns are sorted."""
-    begins, ends = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-    for r in range(len(rows)):
-        start, end = indptr[rows[r]], indptr[rows[r] + 1]
-        begins[r] = start + np.searchsorted(indices[start:end], first)
-        ends[r] = start + np.searchsorted(indices[start:end], last)
-    return begins, ends
 
 
 @kernel

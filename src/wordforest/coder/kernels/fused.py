@@ -123,22 +123,10 @@ def sampled_times(chosen: Tensor, csr: tuple[Tensor, Tensor, Tensor], F: Tensor,
     starts, indices, excess = csr
     F, A, M = F.contiguous(), A.contiguous(), F.shape[1]
     out = F.new_empty((len(chosen), M))
-    firsts, begins, ends, owners = cut_into_segments(starts[chosen], starts[chosen + 1])
-    parts = F.new_empty((len(begins), M))
+    firsts, *segments = cut_into_segments(starts[chosen], starts[chosen + 1])
+    parts = F.new_empty((len(segments[0]), M))
+    how = {"WIDTH": triton.next_power_of_2(M), "ENTRIES": _SAMPLED_ENTRIES, "num_warps": 4 if M <= 128 else 8}
     with torch.cuda.device(F.device):
-        if len(begins):
-            _sample_segments[(len(begins),)](
-                begins,
-                ends,
-                owners,
-                indices,
-                excess,
-                F,
-                A,
-                parts,
-                M,
-                WIDTH=triton.next_power_of_2(M),
-                ENTRIES=_SAMPLED_ENTRIES,
-                num_warps=4 if M <= 128 else 8,
-            )
+        if len(parts):
+            _sample_segments[(len(parts),)](*segments, indices, excess, F, A, parts, M, **how)
     return sum_rows(firsts, parts, out)
