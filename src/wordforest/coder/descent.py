@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from wordforest.coder.kernels import as_type, namespace, row_products
+from wordforest.coder.kernels import as_type, namespace, row_products, shrunk_squares
 from wordforest.coder.penalties import Penalty
+from wordforest.runtime.machine import Executor
 
 Array = Any  # a NumPy array or a PyTorch tensor
 _SAFETY = 1.05  # of a curvature seen, since the largest may lie in another direction
@@ -92,24 +93,21 @@ def steeper(L: Array, moved: Array, bent: Array) -> Array:
     return xp.where(seen > L, seen, L)
 
 
-def in_unit_balls(
-    U: Array, L: Array, sums: Callable[[Array, Array, Array], tuple[Array, Array]], *, nonnegative: bool = False
-) -> Array:
+def in_unit_balls(U: Array, L: Array, executor: Executor, *, nonnegative: bool = False) -> Array:
     """Return the D (C, M) nearest to U whose columns have length one at most: ``min sum_c L_c |d_c - u_c|^2``.
 
     The solution is ``d_cm = L_c u_cm / (L_c + mu_m)``, with the multiplier mu_m >= 0 at which the column has length
-    one, found by Newton's method on the length. ``sums(U, L, mu)`` returns for every column the sums over c of ``d^2``
-    and ``d^2 / (L + mu)``. ``nonnegative`` cuts negatives first, which leaves this the solution.
+    one, found by Newton's method on the length. ``nonnegative`` cuts negatives first, which leaves this the solution.
     """
     xp = namespace(U)
     U = xp.clip(U, 0, None) if nonnegative else U
     multipliers = U[0] * 0
     for _ in range(_NEWTON):
-        squares, slopes = sums(U, L, multipliers)
+        squares, slopes = shrunk_squares(U, L, multipliers, executor)
         length = xp.sqrt(squares)
         more = squares / xp.where(slopes > 0, slopes, 1.0) * (length - 1)
         multipliers = multipliers + xp.where(length > 1, more, 0.0)
-    squares, _ = sums(U, L, multipliers)
+    squares, _ = shrunk_squares(U, L, multipliers, executor)
     length = xp.clip(xp.sqrt(squares), 1.0, None)
     return U * (L / ((L + as_type(multipliers, U)) * as_type(length, U)))
 

@@ -29,7 +29,6 @@ from wordforest.runtime.machine import Executor, one_blas_thread
 Array = Any  # a NumPy array or a PyTorch tensor
 
 _EASE = 0.9  # of the curvatures that the pass before has found: the codes have moved since
-_CONTEXTS = 4096  # rows of the dictionary that a thread takes at a time
 
 
 @dataclass(frozen=True)
@@ -191,14 +190,7 @@ class Weighted(Learner):
             return
 
         def bounded(U: Array, L: Array) -> Array:
-            return in_unit_balls(U, L, self._column_sums, nonnegative=self.nonnegative)
+            return in_unit_balls(U, L, self.rows.executor, nonnegative=self.nonnegative)
 
         form, known = self.contexts.form(factor), self.context_curvatures * _EASE
         self.D, self.context_curvatures = descend_together(form, bounded, self.D, known, n_iter)
-
-    def _column_sums(self, U: Array, L: Array, multipliers: Array) -> tuple[Array, Array]:
-        """Return sums over contexts of ``d^2`` and ``d^2 / (L + mu)``, ``d = L u / (L + mu)``, (M,) each, float64."""
-        parts = kernels.slices(len(U), _CONTEXTS, U)
-        sums = self.rows.executor.map(lambda part: kernels.shrunk_squares(U[part], L[part], multipliers), parts)
-        squares, slopes = zip(*sums, strict=True)
-        return sum(squares), sum(slopes)

@@ -61,10 +61,10 @@ def _per_node(values: PerNode, forest: Forest, dtype: Any) -> Array:
     return out
 
 
-def shrunk_squares(U: Array, L: Array, multipliers: Array) -> tuple[Array, Array]:
+def shrunk_squares(U: Array, L: Array, multipliers: Array, executor: Executor) -> tuple[Array, Array]:
     """Return sums over rows of ``s^2`` and ``s^2 / (L + mu)``, ``s = L u / (L + mu)``, (M,) each, float64.
 
-    U is (n, M), L (n, 1), mu (M,).
+    U is (n, M), L (n, 1), mu (M,). Sums over slices of rows are added up in their order.
     """
     if not isinstance(U, np.ndarray):
         below = (L + multipliers).double()
@@ -72,9 +72,15 @@ def shrunk_squares(U: Array, L: Array, multipliers: Array) -> tuple[Array, Array
         return squares.sum(0), squares.div_(below).sum(0)
     from wordforest.coder.kernels import compiled
 
-    sums = np.zeros((2, U.shape[1]))
-    compiled.shrunk_squares(U, L[:, 0], multipliers.astype(np.float64), sums[0], sums[1])
-    return sums[0], sums[1]
+    mu = multipliers.astype(np.float64)
+
+    def summed(part: slice) -> Array:
+        sums = np.zeros((2, U.shape[1]))
+        compiled.shrunk_squares(U[part], L[part, 0], mu, sums[0], sums[1])
+        return sums
+
+    squares, slopes = sum(executor.map(summed, slices(len(U), _TALL, U)))
+    return squares, slopes
 
 
 def zeros(shape: tuple[int, ...], like: Array, dtype: Any = None) -> Array:

@@ -63,9 +63,8 @@ def _free(device: str, X: Any, M: int) -> int:
 
 
 class _Piece(NamedTuple):
-    """Entries of some rows: of which, from which place of each to which, and where they go in a buffer (b + 1,)."""
+    """Entries of some rows: from which place of each to which, and where they go in a buffer (b + 1,)."""
 
-    rows: Index
     begins: Index
     ends: Index
     starts: Index
@@ -167,7 +166,7 @@ class StreamedRows(Rows):
             last = max(last, first + 1)
             part = slice(first, last)
             starts = total[first : last + 1] - total[first]
-            yield _Piece(rows[part], begins[part], ends[part], starts, (first, last))
+            yield _Piece(begins[part], ends[part], starts, (first, last))
             first = last
 
     def _by_contexts(self, rows: Index, first: int, end: int) -> Iterator[_Piece]:
@@ -181,7 +180,7 @@ class StreamedRows(Rows):
             if starts[-1] > self.capacity and last - first > 1:
                 last = (first + last) // 2
                 continue
-            yield _Piece(rows, begins, ends, starts, (first, last))
+            yield _Piece(begins, ends, starts, (first, last))
             first, last = last, min(end, last + 2 * (last - first))
 
     def _sent(self, pieces: Iterator[_Piece]) -> Generator[tuple[DeviceCSR, tuple[int, int]], None, None]:
@@ -217,7 +216,7 @@ class StreamedRows(Rows):
         from wordforest.coder.kernels import compiled
 
         cuts = np.searchsorted(piece.starts, np.linspace(0, piece.starts[-1], 4 * self._threads.n_workers + 1))
-        cuts[0], cuts[-1] = 0, len(piece.rows)
+        cuts[0], cuts[-1] = 0, len(piece.begins)
 
         def copy(k: int) -> None:
             part = slice(cuts[k], cuts[k + 1])
