@@ -1,6 +1,6 @@
 """The data of the tasks: what there is, in which folder it is found, fetching it into a cache, checking it.
 
-No data come with the package. Every file is known by its SHA-256 (registry.txt), so a copy is the right one or it is
+No data come with the package. Every file is known by its SHA-256 (datasets.toml), so a copy is the right one or it is
 refused.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -52,57 +53,21 @@ class Status(NamedTuple):
     state: Literal["present", "missing", "different"]
 
 
-def _files(name: str) -> tuple[DataFile, ...]:
-    """Return the files of a data set."""
-    lines = Path(__file__).with_name("registry.txt").read_text(encoding="utf-8").splitlines()
-    rows = [line.replace("sha256:", "").split() for line in lines if line.startswith(f"{name}/")]
-    return tuple(DataFile(*row) for row in rows)
+def _dataset(name: str, table: dict[str, Any]) -> Dataset:
+    """Return a data set as datasets.toml has it; its files lie at ``url``, if it has one."""
+    url, hashes = table.pop("url", ""), table.pop("sha256")
+    files = tuple(DataFile(f"{name}/{file}", digest, url and url + file) for file, digest in hashes.items())
+    return Dataset(name=name, files=files, **table)
 
 
-_ALL = (
-    Dataset(
-        "wordsim",
-        "similarity",
-        "word similarity: the ten sets of the paper and SimLex-999",
-        "research use; please cite the authors of each set (collected in eval-word-vectors, MIT)",
-        "https://github.com/mfaruqui/eval-word-vectors",
-        _files("wordsim"),
-    ),
-    Dataset(
-        "analogy",
-        "analogy",
-        "analogies: 8,869 semantic and 10,675 syntactic questions (Mikolov et al. 2013)",
-        "Apache-2.0",
-        "https://code.google.com/archive/p/word2vec/",
-        _files("analogy"),
-    ),
-    Dataset(
-        "msr_scc",
-        "completion",
-        "sentence completion: 1,040 questions, five candidates each (Zweig and Burges 2011)",
-        "research use",
-        "Microsoft Research Sentence Completion Challenge, MSR-TR-2011-129",
-        _files("msr_scc"),
-        by_hand="They are the Microsoft Research Sentence Completion Challenge (Zweig and Burges 2011) as csv with the "
-        "columns id,question,a),b),c),d),e) and id,answer, the form of a class competition on Kaggle. "
-        "Put both into msr_scc/ in the data folder.",
-    ),
-    Dataset(
-        "sst2",
-        "sentiment",
-        "sentiment of sentences, two classes: 6,920 for training, 872 and 1,821 for tests (Socher et al. 2013)",
-        "research use",
-        "https://nlp.stanford.edu/sentiment/",
-        _files("sst2"),
-    ),
-)
-DATASETS: Mapping[str, Dataset] = {dataset.name: dataset for dataset in _ALL}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+DATASETS: Mapping[str, Dataset] = {name: _dataset(name, table) for name, table in _TABLES.items()}
 """All data sets of the evaluation, by name."""
 
-TASKS = tuple(dataset.task for dataset in _ALL)
+TASKS = tuple(dataset.task for dataset in DATASETS.values())
 """Every task, in the order of their scores."""
 
-_LAYOUT = {dataset.task: ", ".join(file.path for file in dataset.files) for dataset in _ALL}
+_LAYOUT = {dataset.task: ", ".join(file.path for file in dataset.files) for dataset in DATASETS.values()}
 _LAYOUT["similarity"] = "wordsim/*.txt"  # any sets of pairs
 _EXPECTED = "wordsim/*.txt, analogy/questions-words.txt, msr_scc/*.csv or sst2/stsa.binary.*"
 
@@ -153,7 +118,8 @@ def _in_folder(folder: Path, place: str) -> Data:
     def paper_order(path: Path) -> tuple[int, str]:
         return (TEN_SETS.index(path.stem) if path.stem in TEN_SETS else len(TEN_SETS)), path.stem
 
-    files = {dataset.task: tuple(folder / file.path for file in dataset.files) for dataset in _ALL}
+    sets = DATASETS.values()
+    files = {dataset.task: tuple(folder / file.path for file in dataset.files) for dataset in sets}
     files["similarity"] = tuple(sorted((folder / "wordsim").glob("*.txt"), key=paper_order))
     return Data(place, {task: paths for task, paths in files.items() if paths and all(p.is_file() for p in paths)})
 
