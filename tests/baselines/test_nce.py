@@ -12,11 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wordforest.baselines import nce, nce_kernels
-from wordforest.baselines.language_model import LearnedVectors, LearningProgress
+from wordforest.baselines.language_model import LearnedVectors
 from wordforest.baselines.nce import NceSettings, cut_segments, learn_nce, noise_distribution, start_model
 from wordforest.baselines.nce_kernels import Gradients, Model
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
+from wordforest.runtime.progress import Event
 from wordforest.text import WordRules, choose_words, read_tokens
 
 V = 7
@@ -181,10 +182,10 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def learned(corpus) -> tuple[LearnedVectors, list[str], list[LearningProgress]]:
+def learned(corpus) -> tuple[LearnedVectors, list[str], list[Event]]:
     ids, counts, words = read(corpus)
-    steps: list[LearningProgress] = []
-    return learn_nce(ids, counts, NceSettings(dimensions=16), on_step=steps.append), words, steps
+    steps: list[Event] = []
+    return learn_nce(ids, counts, NceSettings(dimensions=16), report=steps.append), words, steps
 
 
 def test_words_of_one_list_become_neighbours(learned):
@@ -212,10 +213,10 @@ def test_the_held_out_loss_falls(learned):
 
 def test_progress_ends_at_the_total(learned):
     _, _, steps = learned
-    tokens = [step.tokens for step in steps]
+    tokens = [step.done for step in steps]
     assert tokens == sorted(tokens)
     assert tokens[-1] == steps[-1].total
-    assert all(np.isfinite(step.loss) for step in steps)
+    assert all(np.isfinite(step.facts["loss"]) for step in steps)
     assert len(steps) >= 3 * 60
 
 

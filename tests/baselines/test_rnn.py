@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordforest.baselines.language_model import LearnedVectors, LearningProgress, held_out_start
+from wordforest.baselines.language_model import LearnedVectors, held_out_start
 from wordforest.baselines.rnn import RnnSettings, learn_rnn
 from wordforest.errors import InputError, MissingExtraError
+from wordforest.runtime.progress import Event
 from wordforest.text import WordRules, choose_words, read_tokens
 from wordforest.vectors import Vectors
 
@@ -225,13 +226,13 @@ def test_pieces_do_not_change_the_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.fixture(scope="module")
-def learned(corpus: Path) -> tuple[Vectors, LearnedVectors, list[LearningProgress], Any, Any]:
+def learned(corpus: Path) -> tuple[Vectors, LearnedVectors, list[Event], Any, Any]:
     tokens = read_tokens(corpus)
     vocabulary, rows = choose_words(tokens.words, tokens.counts, WordRules())
     ids = np.append(rows, np.int32(-1))[tokens.ids[:]]
-    steps: list[LearningProgress] = []
+    steps: list[Event] = []
     settings = RnnSettings(dimensions=13, epochs=6, streams=16, steps=10)
-    found = learn_rnn(ids, vocabulary.counts, settings, on_step=steps.append)
+    found = learn_rnn(ids, vocabulary.counts, settings, report=steps.append)
     return Vectors(vocabulary.words, found.vectors), found, steps, ids, vocabulary.counts
 
 
@@ -255,9 +256,9 @@ def test_words_of_one_list_are_neighbours(learned: Any, kind: tuple[str, ...]) -
 
 def test_progress_ends_at_the_total_with_finite_facts(learned: Any) -> None:
     _, found, steps, _, _ = learned
-    assert steps[-1].tokens == steps[-1].total == found.history[-1]["tokens"]
-    assert all(now.tokens < later.tokens for now, later in pairwise(steps))
-    assert all(0 < step.loss < math.inf for step in steps)
+    assert steps[-1].done == steps[-1].total == found.history[-1]["tokens"]
+    assert all(now.done < later.done for now, later in pairwise(steps))
+    assert all(0 < step.facts["loss"] < math.inf for step in steps)
 
 
 def test_vectors_are_those_of_the_words_alone(learned: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the language models nce and rnn share: checks, how far they are, what they return, which text they hold out."""
+"""What the language models nce and rnn share: checks, what they return, which text they hold out."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, POSITIVE, Checked, Option
+from wordforest.runtime.progress import Event
 
 Array = NDArray[Any]
+Report = Callable[[Event], None]
 
 _HELD_OUT_SHARE = 0.01
 _HELD_OUT = 50_000  # tokens at most
@@ -27,17 +29,6 @@ class LearningSettings(Checked):
         super().__post_init__()
         for name in (one.name for one in fields(self) if one.name not in OPTIONS):
             Option(name, POSITIVE, 1, "", "").check(getattr(self, name))
-
-
-class LearningProgress(NamedTuple):
-    """Where learning stands: tokens read of all to read, and the mean loss of the last of them."""
-
-    tokens: int
-    total: int
-    loss: float
-
-
-OnProgress = Callable[[LearningProgress], None]
 
 
 class LearnedVectors(NamedTuple):

@@ -25,9 +25,8 @@ from wordforest.baselines import nce_kernels as kernels
 from wordforest.baselines.language_model import (
     Array,
     LearnedVectors,
-    LearningProgress,
     LearningSettings,
-    OnProgress,
+    Report,
     count_words,
     diverged,
     held_out_start,
@@ -36,6 +35,7 @@ from wordforest.baselines.nce_kernels import Gradients, Model
 from wordforest.errors import InputError
 from wordforest.options import default
 from wordforest.runtime.machine import Executor, Threads
+from wordforest.runtime.progress import Event
 
 _SEGMENTS = 16  # segments of a batch, from all over the text: neighbouring sentences repeat each other
 _PARTS = 16  # of the rows of a table; workers beyond these have nothing to do
@@ -72,11 +72,11 @@ def learn_nce(
     settings: NceSettings | None = None,
     *,
     executor: Executor | None = None,
-    on_step: OnProgress | None = None,
+    report: Report | None = None,
 ) -> LearnedVectors:
     """Learn vectors of V words from a text of word ids, where a negative id ends a sentence.
 
-    ``counts`` (V,) says how often each word occurs; a word that never does keeps the vector it starts from. ``on_step``
+    ``counts`` (V,) says how often each word occurs; a word that never does keeps the vector it starts from. ``report``
     is called after every step. The workers of ``executor`` must share memory, as threads do. An entry of the history
     has ``epoch`` (0 before learning), ``tokens``, ``loss`` in the epoch and ``held_out``, the loss of held-out text.
     """
@@ -86,7 +86,7 @@ def learn_nce(
         raise InputError("no sentence has two words, but a word is predicted from its neighbours. Give running text.")
     learner = _Learner(ids, counts, settings, executor or Threads())
     for epoch in range(1, settings.epochs + 1):
-        learner.learn(epoch, on_step)
+        learner.learn(epoch, report)
     return LearnedVectors(learner.model.vectors, learner.history)
 
 
@@ -124,7 +124,7 @@ class _Learner:
         self.history: list[dict[str, Any]] = []
         self._measure(0, 0)
 
-    def learn(self, epoch: int, on_step: OnProgress | None) -> None:
+    def learn(self, epoch: int, report: Report | None) -> None:
         """Go once through the text, its segments in an order of this epoch's own, and measure."""
         rng = np.random.default_rng([self.settings.seed, epoch])
         order = rng.permutation(-(-len(self.text) // self.size)) * self.size
@@ -139,8 +139,8 @@ class _Learner:
             self._update(tokens, found, self.settings.eta * (1 - done / total))
             done += int(np.minimum(self.size, len(self.text) - starts).sum())
             losses, examples = losses + loss, examples + n
-            if on_step:
-                on_step(LearningProgress(done, total, loss / max(n, 1)))
+            if report:
+                report(Event("learn", done, total, "tokens", {"loss": loss / max(n, 1)}))
         self._measure(epoch, done, loss=losses / max(examples, 1))
 
     def _contrast(self, text: Array, starts: Array, rng: np.random.Generator) -> tuple[Array, list[Gradients]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordforest.baselines.language_model import Array, LearnedVectors, LearningSettings, OnProgress, count_words
+from wordforest.baselines.language_model import Array, LearnedVectors, LearningSettings, Report, count_words
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.options import default
 from wordforest.runtime.machine import check_device
@@ -38,13 +38,13 @@ def learn_rnn(
     settings: RnnSettings | None = None,
     *,
     device: str = "cpu",
-    on_step: OnProgress | None = None,
+    report: Report | None = None,
 ) -> LearnedVectors:
     """Learn vectors from the text ``ids`` (n,), rows of a vocabulary with ``counts`` (V,); negative: end of a sentence.
 
     ``device`` is "cpu" or "cuda". PyTorch uses one core: steps are small, so a second one gains little at M = 52, and
     two lose far more than that where other work shares the cores. The same seed gives the same bits on a device.
-    ``on_step`` is called about every second and at every epoch's end. An entry of the history has ``epoch``, ``tokens``
+    ``report`` is called about every second and at every epoch's end. An entry of the history has ``epoch``, ``tokens``
     read so far, ``loss`` in the epoch by sampling, and ``perplexity`` on held-out text, over all words and borders.
     """
     settings = settings or RnnSettings()
@@ -63,5 +63,5 @@ def learn_rnn(
     text = rnn_network.Text(ids, len(counts), settings.streams, settings.steps, device)
     with rnn_network.one_thread_of_torch():
         learner = rnn_network.Learner(text, frequencies, settings, device)
-        history = [learner.learn(epoch, on_step) for epoch in range(1, settings.epochs + 1)]
+        history = [learner.learn(epoch, report) for epoch in range(1, settings.epochs + 1)]
         return LearnedVectors(learner.net.U[:-1].detach().cpu().numpy().copy(), history)

@@ -26,8 +26,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from wordforest.baselines.language_model import Array, LearningProgress, OnProgress, diverged, held_out_start
+from wordforest.baselines.language_model import Array, Report, diverged, held_out_start
 from wordforest.baselines.rnn import RnnSettings
+from wordforest.runtime.progress import Event
 
 Tensor = Any  # torch.Tensor; torch is an optional extra
 
@@ -184,7 +185,7 @@ class Learner:
         self.sampler = Sampler.start(pi, self.net.U.dtype, device)
         self.tokens, self.total = 0, settings.epochs * len(text)
 
-    def learn(self, epoch: int, on_step: OnProgress | None) -> dict[str, float]:
+    def learn(self, epoch: int, report: Report | None) -> dict[str, float]:
         """Read the text once and measure; return an entry of the history."""
         reported = time.monotonic()
         whole, recent, n_recent = 0.0, torch.zeros((), device=self.device), 0
@@ -196,8 +197,8 @@ class Learner:
             if time.monotonic() - reported > _REPORT_EVERY or self.tokens == epoch * len(self.text):
                 whole += float(recent)
                 mean = self._checked(float(recent) / n_recent)
-                if on_step:
-                    on_step(LearningProgress(self.tokens, self.total, mean))
+                if report:
+                    report(Event("learn", self.tokens, self.total, "tokens", {"loss": mean}))
                 reported, n_recent = time.monotonic(), 0
                 recent.zero_()
         perplexity = math.exp(self._checked(exact_loss(self.net, self.text.held_out)))

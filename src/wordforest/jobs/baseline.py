@@ -194,18 +194,14 @@ def _word2vec(job: Job, text: Sentences, own: Word2VecSettings, _: Matrix) -> _R
 
 
 def _nce(job: Job, text: Sentences, own: NceSettings, _: Matrix) -> _Result:
-    learned = learn_nce(text.ids, text.vocabulary.counts, own, executor=job.threads, on_step=_progress(job))
+    learned = learn_nce(text.ids, text.vocabulary.counts, own, executor=job.threads, report=job.report)
     return _Result(learned.vectors, history=learned.history)
 
 
 def _rnn(job: Job, text: Sentences, own: RnnSettings, X: Matrix) -> _Result:
-    learned = learn_rnn(text.ids, text.vocabulary.counts, own, device=X.device, on_step=_progress(job))
+    learned = learn_rnn(text.ids, text.vocabulary.counts, own, device=X.device, report=job.report)
     facts = {"perplexity": learned.history[-1]["perplexity"]}
     return _Result(learned.vectors, history=learned.history, facts=facts)
-
-
-def _progress(job: Job) -> Callable[[Any], None]:
-    return lambda step: job.report(Event("learn", step.tokens, step.total, "tokens", {"loss": step.loss}))
 
 
 _GENSIM = ("gensim",)
