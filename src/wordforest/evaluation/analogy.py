@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ _SCORE_CELLS = 2**18  # questions x vocabulary block, 1 MB: stays in cache while
 Question = tuple[str, str, str, str]
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """Questions (a, b, c, d) of one relation; names that start with ``gram`` are syntactic relations."""
 
     name: str

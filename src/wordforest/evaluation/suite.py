@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
@@ -102,7 +101,7 @@ def _judged(task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | N
         return [judge_similarity(vectors, kept(pairs, lambda p: pair_text(*p[:2])), name) for name, pairs in sets]
     if task == "analogy":
         sections = read_questions(files[0])
-        halves = [replace(s, questions=kept(s.questions, lambda q: " ".join(q).lower())) for s in sections]
+        halves = [s._replace(questions=kept(s.questions, lambda q: " ".join(q).lower())) for s in sections]
         return judge_analogies(vectors, halves)
     if task == "completion":
         return [judge_completion(vectors, kept(read_gaps(*files), lambda gap: gap.sentence))]

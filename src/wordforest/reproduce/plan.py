@@ -189,18 +189,18 @@ def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
 
 
 _NUMBER = int | float
-# What the values of some keys must be: in words, as a list or table of values or a value alone, and the type of each.
-_KINDS: tuple[tuple[str, str, type | None, Any], ...] = (
-    ("title about reference name method path", "text", None, str),
-    ("tasks notes", "a list of texts", list, str),
-    ("corpus", "the name of a file or a list of them", list, str),
-    ("sizes seeds", "a list of whole numbers", list, int),
-    ("options count", "a table of text, numbers, true or false", dict, str | int | float | bool),
-    ("halves", "true or false", None, bool),
-    ("scale", "a number", None, _NUMBER),
-    ("paper", "numbers by size, model and column", dict, dict),
-    ("model", "a list of tables", list, dict),
-    ("quick", "a table", None, dict),
+# What the values of some keys must be: in words, and as a type, a list of one, or a table of one.
+_KINDS: tuple[tuple[str, str, Any], ...] = (
+    ("title about reference name method path", "text", str),
+    ("tasks notes", "a list of texts", [str]),
+    ("corpus", "the name of a file or a list of them", [str]),
+    ("sizes seeds", "a list of whole numbers", [int]),
+    ("options count", "a table of text, numbers, true or false", {"": str | int | float | bool}),
+    ("halves", "true or false", bool),
+    ("scale", "a number", _NUMBER),
+    ("paper", "numbers by size, model and column", {"": {"": {"": _NUMBER}}}),
+    ("model", "a list of tables", [dict]),
+    ("quick", "a table", dict),
 )
 
 
@@ -211,20 +211,17 @@ def _checked(table: dict[str, Any], where: str, keys: Sequence[str]) -> dict[str
         if key not in keys:
             raise InputError(f"{where}: unknown key {key!r}. Keys are: {', '.join(keys)}.")
         value = [value] if key == "corpus" and isinstance(value, str) else value
-        _, wanted, many, kind = next(entry for entry in _KINDS if key in entry[0].split())
-        if not _holds(value, many, kind) or (key == "paper" and not _is_paper(value)):
+        wanted, kind = next(entry[1:] for entry in _KINDS if key in entry[0].split())
+        if not _holds(value, kind):
             raise InputError(f"{where}: {key} = {value!r}: expected {wanted}. Correct it.")
-        found[key] = tuple(value) if many is list else value
+        found[key] = tuple(value) if isinstance(value, list) else value
     return found
 
 
-def _holds(value: Any, many: type | None, kind: Any) -> bool:
-    if many is not None and not isinstance(value, many):
-        return False
-    values = [value] if many is None else value.values() if many is dict else value
+def _holds(value: Any, kind: Any) -> bool:
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(_holds(one, kind[0]) for one in value)
+    if isinstance(kind, dict):
+        return isinstance(value, dict) and all(_holds(one, kind[""]) for one in value.values())
     is_number = kind in (int, _NUMBER)  # true and false are none, though Python takes them for 1 and 0
-    return all(isinstance(one, kind) and not (is_number and isinstance(one, bool)) for one in values)
-
-
-def _is_paper(value: Any) -> bool:
-    return all(_holds(row, dict, _NUMBER) for models in value.values() for row in models.values())
+    return isinstance(value, kind) and not (is_number and isinstance(value, bool))

@@ -40,7 +40,7 @@ class Family(NamedTuple):
 
 def affinity(tops: TopWords, held: Cooccurrence) -> Affinity:
     """Return how much the top words of every two nodes stand together: P'SP over pairs, P (U, M), S (U, U)."""
-    lifted = held.lifted(tops.pool_words)
+    lifted = held.lifted([tops.candidates[place] for place in tops.pool])
     positive = lifted.copy()
     positive.data = np.maximum(positive.data - 1.0, 0.0)
     slots = np.asarray(tops.membership.sum(axis=1), dtype=np.float64)  # (U,)

@@ -56,11 +56,6 @@ class TopWords:
         return np.unique(np.concatenate(chosen)) if chosen else np.empty(0, dtype=np.int64)
 
     @cached_property
-    def pool_words(self) -> tuple[str, ...]:
-        """The words of the pool, in its order."""
-        return tuple(self.candidates[place] for place in self.pool)
-
-    @cached_property
     def membership(self) -> CSR:
         """1 where a word of the pool is a top word of a node, sparse (U, M); empty nodes have no words here."""
         sizes = [len(self.places[node]) for node in self.judged]
