@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wordforest.baselines.language_model import LearnedVectors, held_out_start
@@ -116,6 +116,7 @@ def test_the_loss_of_samples_has_the_exact_z_in_the_mean() -> None:
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=60), st.integers(1, 70), st.floats(0, 1, exclude_max=True))
+@example([1, 1, 1], 3, 0.9999999999999999)
 def test_a_sample_has_different_rows_as_many_as_asked(frequencies: list[int], size: int, start: float) -> None:
     pi = network.inclusion(np.array(frequencies), size)
     assert pi.sum() == pytest.approx(min(size, len(frequencies)))

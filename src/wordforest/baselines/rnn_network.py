@@ -124,6 +124,7 @@ class Sampler:
 
     def draw(self, start: Tensor) -> Tensor:
         """Return ``size`` rows: those at start, start + 1, ... along the running sums; 0 <= start < 1, shape (1,)."""
+        start = start.clamp(max=1 - 1e-9)  # so that no sum is rounded up to the next one
         points = start + torch.arange(self.size, dtype=self.ends.dtype, device=self.ends.device)
         places = torch.searchsorted(self.ends, points, right=True)
         return self.order[places.clamp_(max=len(self.order) - 1)]
