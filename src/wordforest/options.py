@@ -303,7 +303,7 @@ _PANELS: dict[str, list[Option]] = {
             "device",
             choice("cpu", "cuda"),
             "cpu",
-            "online weighted sc nnse rnn encode ForestCoder",
+            "coding sc nnse rnn encode ForestCoder",
             "Where it computes.",
         ),
         Option("memory", SIZE, None, "counts", "Memory to stay within; the rest goes to files.", unset="3/4 of all"),
