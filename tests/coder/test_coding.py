@@ -13,7 +13,7 @@ from wordforest.coder.certificate import lam_max
 from wordforest.coder.coding import EXACT_TOL, Gram, admm, encode, word_objectives
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import on_host
-from wordforest.coder.objectives import objective
+from wordforest.coder.losses import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import ForestL2, Penalty
 from wordforest.coder.rows.device import DenseDeviceRows, DeviceRows

@@ -8,7 +8,7 @@ from sklearn.linear_model import Lasso
 
 from wordforest.coder.coding import Codes, Gram, Solver, admm, fista, word_objectives
 from wordforest.coder.forest import Forest
-from wordforest.coder.objectives import objective
+from wordforest.coder.losses import objective
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 
 SOLVERS = pytest.mark.parametrize("solver", [fista, admm])

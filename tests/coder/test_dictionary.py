@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.coder import plain
 from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.objectives import objective
+from wordforest.coder.losses import objective
 from wordforest.coder.penalties import NoPenalty
 from wordforest.runtime.machine import Threads
 

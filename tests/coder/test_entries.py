@@ -14,7 +14,7 @@ from tests.coder.shared import low_rank_matrix as matrix
 from wordforest.coder.entries import EntryObjective, EntrySettings, learn_from_entries
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import Learned, State
-from wordforest.coder.objectives import objective
+from wordforest.coder.losses import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, NonNegativeL1, NoPenalty, Penalty
 from wordforest.coder.rows.pairs import stored_pairs

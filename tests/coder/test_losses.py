@@ -6,8 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from wordforest.coder.losses import weighing
+from tests.coder.plain import entry_objective
+from wordforest.coder.forest import Forest
+from wordforest.coder.kernels import row_squares
+from wordforest.coder.losses import objective, weighing
+from wordforest.coder.penalties import L1, ForestL2
 from wordforest.coder.rows.base import HELD, Loss
 from wordforest.errors import InputError
 
@@ -51,3 +56,40 @@ def test_weights_by_name(text: str) -> None:
 def test_unknown_weights_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"count:0\.25"):
         weighing(text)
+
+
+def test_the_first_objective_worked_by_hand() -> None:
+    # (3 - 1*2)^2 + (0 - 1*0)^2 + 0.5 * |2|
+    value = objective(sparse.csr_array([[3.0, 0.0]]), np.array([[1.0], [0.0]]), np.array([[2.0]]), L1(0.5))
+    assert value == pytest.approx(2.0)
+
+
+def test_the_second_objective_sees_stored_entries_only() -> None:
+    X, D, A = sparse.csr_array([[3.0, 0.0]]), np.array([[1.0], [1.0]]), np.array([[2.0]])
+    # (3 - 2)^2 + 0.5 * |2| + 0.1 * (1 + 1); the first objective also pays (0 - 2)^2
+    assert entry_objective(X, D, A, L1(0.5), tau=0.1) == pytest.approx(2.2)
+    assert objective(X, D, A, L1(0.5)) == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sparse_and_dense_agree_with_the_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((2000, 40), density=0.1, rng=rng)
+    D, A = rng.standard_normal((40, 26)), rng.standard_normal((2000, 26))
+    penalty = ForestL2(Forest.complete(2), 0.7)
+    expected = ((X.toarray() - A @ D.T) ** 2).sum() + penalty.per_word(A).sum()
+    for kind in (sparse.csr_array(X), X.toarray()):
+        assert objective(kind, D, A, penalty) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_row_squares_of_sparse_and_dense(seed: int) -> None:
+    X = sparse.random_array((3000, 40), density=0.02, rng=np.random.default_rng(seed), format="csr")  # empty rows too
+    expected = (X.toarray() ** 2).sum(axis=1)
+    for kind in (X, X.toarray()):
+        np.testing.assert_allclose(row_squares(kind), expected, rtol=1e-12)
+
+
+def test_squares_of_float32_are_summed_in_float64() -> None:
+    X = np.full((1, 100_000), 0.1, dtype=np.float32)
+    assert row_squares(X)[0] == pytest.approx(X.size * float(np.float32(0.1)) ** 2, rel=1e-12)

@@ -10,7 +10,7 @@ from scipy import sparse
 from wordforest.coder.coding import admm, encode, fista
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import Learned
-from wordforest.coder.objectives import objective
+from wordforest.coder.losses import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2, Penalty
 from wordforest.errors import InputError

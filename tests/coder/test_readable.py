@@ -15,7 +15,7 @@ import wordforest as wf
 from wordforest.coder.additive import own_parts
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import Learned
-from wordforest.coder.objectives import objective
+from wordforest.coder.losses import objective
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1, ForestL2
 from wordforest.coder.starts import Asked, NestedStart, RowStart

@@ -9,8 +9,8 @@ from .entries import learn_from_entries as learn_from_entries
 from .estimator import ForestCoder as ForestCoder
 from .forest import Forest as Forest
 from .lam import lam_for_density as lam_for_density
+from .losses import objective as objective
 from .losses import weighing as weighing
-from .objectives import objective as objective
 from .online import OnlineSettings as OnlineSettings
 from .online import learn_online as learn_online
 from .penalties import L1 as L1

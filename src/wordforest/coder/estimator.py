@@ -22,7 +22,7 @@ from wordforest.coder.fit import Fitted, Plan, fit, start_named
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import inner_products, on_host, row_squares, zeros
 from wordforest.coder.learn import check_learning_fits
-from wordforest.coder.objectives import objective
+from wordforest.coder.losses import objective
 from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty, forest_penalty
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import Loss

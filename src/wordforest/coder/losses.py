@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.coder.kernels import row_squares
+from wordforest.coder.penalties import Penalty
 from wordforest.errors import InputError
 
 Array = NDArray[Any]
+_ROWS = 1024  # words at a time, to bound memory
 
 
 @dataclass(frozen=True)
@@ -62,3 +65,18 @@ def weighing(text: str) -> Weighing:
             "count:0.25 or glove:100,0.75."
         )
     return Weighing(kind, numbers)
+
+
+def objective(X: Any, D: Array, A: Array, penalty: Penalty) -> float:
+    """Return the paper's first objective, ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over all pairs, in float64.
+
+    X is (V, C), sparse or dense; D (C, M); A (V, M).
+    """
+    D = D.astype(np.float64)
+    DD = D.T @ D  # (M, M)
+    total = 0.0
+    for start in range(0, X.shape[0], _ROWS):
+        x, a = X[start : start + _ROWS].astype(np.float64), A[start : start + _ROWS].astype(np.float64)
+        total += float(row_squares(x).sum()) - 2 * float(np.vdot(x @ D, a)) + float(np.vdot(a @ DD, a))
+        total += float(penalty.per_word(a).sum())
+    return total

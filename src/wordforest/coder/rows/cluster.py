@@ -284,15 +284,18 @@ class ClusterRows(Rows):
         """Have workers hold ranges of columns, too: each is joined from its piece of every part."""
         if self._columns:
             return self._columns
-        C = self.shape[1]
-        used = self.each_part(_used_contexts, C)
-        ranges = (
-            context_ranges(np.empty((0, C)))
-            if used[0] is None
-            else equal_ranges(np.sum(np.array(used, dtype=np.int64), axis=0) + 1, self.cluster.n_workers)
-        )
+        used = self.context_sizes(SAMPLE)
+        if used is None:
+            ranges = context_ranges(np.empty((0, self.shape[1])))
+        else:
+            ranges = equal_ranges(used + 1, self.cluster.n_workers)
         self._columns = list(zip(ranges, self.columns(ranges), strict=True))
         return self._columns
+
+    def context_sizes(self, every: int = 1) -> NDArray[np.int64] | None:
+        """Return how many of every so many pairs each context has, (C,), None where all pairs are stored."""
+        sizes = self.each_part(_context_sizes, self.shape[1], every)
+        return None if sizes[0] is None else np.sum(np.array(sizes, dtype=np.int64), axis=0)
 
     def columns(self, ranges: list[Range], shards: list[list[Range]] | None = None) -> list[Handle]:
         """Have workers hold ranges of columns, shard by shard: a whole part might be too large to travel in one piece.
@@ -424,9 +427,8 @@ def _times(part: Part, rows: Array, D: Array) -> Array:
         return part.rows(1).times(rows, D)
 
 
-def _used_contexts(part: Part, n_contexts: int) -> NDArray[np.int64] | None:
-    """Return about how full every context is, None where all pairs are stored."""
-    return None if isinstance(part.X, np.ndarray) else np.bincount(part.X.indices[::SAMPLE], minlength=n_contexts)
+def _context_sizes(part: Part, n_contexts: int, every: int) -> NDArray[np.int64] | None:
+    return None if isinstance(part.X, np.ndarray) else np.bincount(part.X.indices[::every], minlength=n_contexts)
 
 
 def joined(pieces: list[Part], shards: list[Range] | None = None) -> Part:

@@ -86,10 +86,11 @@ class ClusterSide(Side):
 
 def cluster_sides(rows: ClusterRows, loss: Loss, n_components: int) -> tuple[ClusterSide, ClusterSide]:
     """Return the words' and the contexts' side of X (V, C) on a cluster."""
-    cluster, C = rows.cluster, rows.shape[1]
+    cluster, (V, C) = rows.cluster, rows.shape
     rows.bring_weights(loss)
     layout = rows.layout(n_components)
-    sizes = np.sum(rows.each_part(_context_sizes, C), axis=0)
+    sizes = rows.context_sizes()
+    sizes = np.full(C, V) if sizes is None else sizes
     shards = shard_rows(sizes, n_components)
     ranges, inside = dealt(shards, row_costs(sizes, n_components), cluster.n_workers)
     words = ClusterSide(cluster, layout.ranges, layout.parts, 0, loss.zeros)
@@ -123,10 +124,3 @@ def _times(side: HostSide, values: Array, factor: Factor) -> Array:
 
 def _stored_losses(side: HostSide, values: Array, F: Array) -> list[float]:
     return side.stored_losses(values, np.array(F))
-
-
-def _context_sizes(part: Part, n_contexts: int) -> Array:
-    """Return how many pairs of a part every context has."""
-    if isinstance(part.X, np.ndarray):
-        return np.full(n_contexts, len(part.X))
-    return np.bincount(part.X.indices, minlength=n_contexts)
