@@ -26,7 +26,6 @@ from copy import copy
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from wordforest.runtime.progress import Reporter, end_step, is_stopping
 from wordforest.store.tensors import read_metadata, read_tensors, write_tensors
 
 
-class Job:
+class Job(ExitStack):
     """A context for one job; without ``out`` nothing is written.
 
     ``cluster`` is the address of a Dask scheduler, ``local:N``, or a ``Cluster``; ``workers`` is then the number of
@@ -63,6 +62,7 @@ class Job:
         memory: int | None = None,
         report: Reporter | None = None,
     ) -> None:
+        super().__init__()
         OPTIONS["workers"].check(workers)
         self._out = None if out is None else Path(out)
         self._force, self.resume = force or resume, resume
@@ -71,23 +71,18 @@ class Job:
         self.memory = memory or three_quarters()
         self.report = report or Reporter()
         self.checkpoint = Checkpoint(self._out)
-        self._stack = ExitStack()
 
     def __enter__(self) -> Job:
         if self._out is not None:
-            self._stack.enter_context(self._writing(self._out))
+            self.enter_context(self._writing(self._out))
             self.folder = self._out
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     def inside(self, folder: Path) -> Job:
         """Return a job for a part of this one's work, which has a folder and a checkpoint of its own."""
         part = copy(self)
-        part._executor, part._stack = self.executor, ExitStack()
+        ExitStack.__init__(part)  # what the whole has entered is not left with the part
+        part._executor = self.executor
         part._out, part._force, part.checkpoint = folder, True, Checkpoint(folder)
         return part
 
@@ -166,7 +161,7 @@ class Job:
     def _connected(self, where: str | Cluster) -> Cluster:
         if isinstance(where, Cluster):
             return where
-        cluster = self._stack.enter_context(Cluster.connect(where, threads=self.threads.n_workers))
+        cluster = self.enter_context(Cluster.connect(where, threads=self.threads.n_workers))
         cluster.wait(self.report.say)
         self.report.say(f"cluster of {cluster.n_workers} workers; dashboard: {cluster.dashboard}")
         for warning in cluster.differences():
