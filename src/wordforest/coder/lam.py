@@ -24,7 +24,7 @@ from wordforest.runtime.machine import one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 _TOL, _MAX_ITER = 1e-5, 500  # of the solver, at each weight
-_NEAR_DENSITY = 0.02  # share of the wanted density by which another is as good
+_NEAR_DENSITY = 0.01  # share of the wanted density by which another is as good
 _SMALLEST = 1e-8  # share of the largest weight below which no density is looked for
 _HALVINGS = 30
 
@@ -42,7 +42,7 @@ def lam_for_density(
 ) -> float:
     """Return the lam whose codes of the words XD (b, M) have about this share of non-zeros.
 
-    That is within a 50th of it, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps down
+    That is within a hundredth of it, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps down
     from ``lam_max``, to ``smallest`` times that, then halvings of log lam. ``seen`` makes of codes what the density is
     of.
     """

@@ -22,7 +22,7 @@ from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import WeightedSettings, learn_weighted
 from wordforest.errors import InputError
 from wordforest.options import default
-from wordforest.runtime.machine import Executor
+from wordforest.runtime.machine import Executor, Threads
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -142,7 +142,8 @@ class NestedStart:
         Z = directions(home, seed)[rows]
         spaces = [unit_rows(Z[:, :n]) for n in _DIRECTIONS]
         keys = None if asked.keys is None else asked.keys[rows]
-        points = clusters.Points(spaces, np.sqrt(squares[rows]), keys, seed, home.executor)
+        executor = home.executor if isinstance(home.like, np.ndarray) else Threads()  # clusters are found here
+        points = clusters.Points(spaces, np.sqrt(squares[rows]), keys, seed, executor)
         if self.grow:
             forest, members = clusters.grow(
                 points,
