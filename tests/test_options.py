@@ -145,3 +145,11 @@ def test_the_short_help_names_options_that_exist():
 def test_an_unknown_name_is_answered_with_the_closest():
     with pytest.raises(InputError, match=r"unknown setting windw. Did you mean window\? Known are: window, lam"):
         check_known(["window", "windw"], ["window", "lam"])
+
+
+def test_words_of_a_small_additive_forest_have_room_for_a_path():
+    assert TrainSettings(additive=True, trees=20).wanted_density == 0.069
+    assert TrainSettings(additive=True, trees=2).wanted_density == pytest.approx(4.5 / 26)
+    assert TrainSettings(additive=True, trees=1, branching=()).wanted_density == 0.5
+    assert TrainSettings(trees=2).wanted_density == 0.5
+    assert TrainSettings(additive=True, density=0.01).wanted_density == 0.01

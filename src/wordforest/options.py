@@ -201,7 +201,7 @@ WORDS = Kind("words, as in ('king', 'queen')", _words, metavar="FILE")
 WHOLES = several(_whole, int, "3,3")
 REALS = several(_real, float, "0.5,0.8,1")
 
-_READ = {"measure": "ppmi", "trees": 20, "additive": True, "lam": "auto", "density": 0.069, "nonnegative": True}
+_READ = {"measure": "ppmi", "trees": 20, "additive": True, "lam": "auto", "nonnegative": True}
 _PAIRS = {"dynamic_window": True, "subsample": 1e-4, "mark_sides": True, "weights": "count:0.6", "zeros": 0.15}
 PRESETS = {
     "paper": Preset("the paper's settings", {}),
@@ -225,6 +225,7 @@ _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items(
 _TOKENIZER = "words: raw text; whitespace: tokenised text, a sentence a line."
 _SUBSAMPLE = "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none."
 _ADDITIVE = "A parent has what it has itself plus all that its children have; codes at or above zero."
+_DENSITY = "With --lam auto: the share of non-zeros to aim at."
 _STABILITY = "Say how stable every node is: learn twice more, from halves of the words."
 _GROUPED = "online weighted entries ForestCoder"
 _TOLS = {"weighted": 2e-3, "additive": 2e-4, "entries": 1e-3}
@@ -274,7 +275,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("stability", FLAG, False, "additive", _STABILITY),
         Option("grow", FLAG, False, "online additive", "Find the shape of the trees; unused nodes go."),
         Option("lam", LAM, 0.1, "train sc nnse ForestCoder", "Weight of the penalty."),
-        Option("density", SHARE, 0.5, "train ForestCoder", "With --lam auto: the share of non-zeros to aim at."),
+        Option("density", SHARE, None, "train ForestCoder", _DENSITY, unset="0.5; with --additive about 0.07"),
         Option("depth_weights", REALS, None, _GROUPED, "Weights of the penalty by depth.", unset="1"),
         Option("nonnegative", FLAG, False, "coding ForestCoder", "Codes and dictionary at or above zero."),
         Option("unit", FLAG, False, "train", "Divide every vector by its length."),
@@ -318,6 +319,14 @@ def default(name: str, taker: str = "") -> Any:
     """Return the default of an option; that of a learner or baseline where it has its own."""
     row = OPTIONS[name]
     return row.by.get(taker, row.default)
+
+
+def usual_density(additive: bool, n_nodes: int, n_levels: int) -> float:
+    """Return the share of non-zeros that ``lam="auto"`` aims at where none is given.
+
+    An additive forest to read has 0.069, but in a small one a word needs a path of its own and a half.
+    """
+    return max(0.069, min(0.5, 1.5 * n_levels / n_nodes)) if additive else 0.5
 
 
 def taken_by(name: str) -> list[Option]:

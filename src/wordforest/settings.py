@@ -10,7 +10,7 @@ from wordforest.coder.losses import weighing
 from wordforest.coder.penalties import NonNegativeL1, Penalty, forest_penalty
 from wordforest.counts.windows import WindowRules
 from wordforest.errors import InputError
-from wordforest.options import OPTIONS, PRESETS, Checked, check_known, default
+from wordforest.options import OPTIONS, PRESETS, Checked, check_known, default, usual_density
 from wordforest.text import TextRules, WordRules
 from wordforest.text.reader import Errors
 from wordforest.text.tokenizer import Tokenizer
@@ -81,7 +81,7 @@ class TrainSettings(AssociationSettings):
     trees: int = default("trees")
     branching: tuple[int, ...] = default("branching")
     lam: float | Literal["auto"] = default("lam")
-    density: float = default("density")
+    density: float | None = default("density")
     depth_weights: tuple[float, ...] | None = default("depth_weights")
     nonnegative: bool = default("nonnegative")
     init: Literal["random", "rows", "nested", "spectral"] = default("init")
@@ -143,6 +143,12 @@ class TrainSettings(AssociationSettings):
     def forest(self) -> Forest:
         """The forest over the dimensions."""
         return Forest.complete(self.trees, self.branching)
+
+    @property
+    def wanted_density(self) -> float:
+        """The share of non-zeros that ``lam="auto"`` aims at."""
+        usual = usual_density(self.additive, len(self.forest), len(self.branching) + 1)
+        return usual if self.density is None else self.density
 
     def penalty_over(self, forest: Forest) -> Penalty:
         """Return the penalty over a forest; where lam is to be found, with a lam to start from."""

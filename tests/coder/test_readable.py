@@ -114,7 +114,7 @@ def quietly(function: Any, *args: Any) -> Any:
 
 def test_the_readable_coder_has_the_settings_of_the_preset() -> None:
     params, preset = wf.ForestCoder.readable().get_params(), PRESETS["readable"].settings
-    same = ("trees", "lam", "density", "additive", "nonnegative", "init")
+    same = ("trees", "lam", "additive", "nonnegative", "init")
     assert {name: params[name] for name in same} == {name: preset[name] for name in same}
 
 

@@ -29,7 +29,7 @@ from wordforest.coder.rows.base import Loss
 from wordforest.coder.starts import Asked, Start
 from wordforest.coder.weighted import encode_weighted
 from wordforest.errors import InputError
-from wordforest.options import PRESETS, default
+from wordforest.options import PRESETS, default, usual_density
 from wordforest.runtime.machine import Threads, available_cores, check_device
 
 Array = NDArray[Any]
@@ -73,7 +73,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         *,
         forest: Forest | Sequence[int] | None = None,
         depth_weights: Sequence[float] | None = None,
-        density: float = default("density"),
+        density: float | None = default("density"),
         additive: bool = default("additive"),
         nonnegative: bool = default("nonnegative"),
         nonnegative_dictionary: bool = False,
@@ -161,7 +161,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             partial(self._penalty, lam=1.0 if self.lam == "auto" else self.lam),
             "entries" if self.learner == "entries" else "online",
             auto_lam=self.lam == "auto",
-            density=self.density,
+            density=self._density(forest),
             start=self._start(),
             nonnegative=self.nonnegative_dictionary or (self.additive and _has_no_negatives(X)),
             loss=loss,
@@ -276,6 +276,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self.forest is None:
             return Forest.complete(self.trees, self.branching)
         return self.forest if isinstance(self.forest, Forest) else Forest(self.forest)
+
+    def _density(self, forest: Forest) -> float:
+        levels = int(forest.depth.max()) + 1
+        return usual_density(self.additive, len(forest), levels) if self.density is None else self.density
 
     def _start(self) -> Start:
         return start_named(self.init, drawn=True) if isinstance(self.init, str) else self.init

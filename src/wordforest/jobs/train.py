@@ -73,7 +73,7 @@ def train(
         plan = _plan(own, forest, loss, rows, vocabulary, matrix)
         fitted, history = learn_in_job(job, rows, plan, str(config.get("fingerprint", "")))
         nodes = _nodes(job, rows, plan, fitted, own)
-        found = {"lam": fitted.penalty.lam, **fitted.learned.facts}
+        found = {"lam": fitted.penalty.lam, "density": own.wanted_density, **fitted.learned.facts}
         config = {**config, **asdict(own), **found, "versions": versions()}
         codes, file = _sparse(job, fitted, unit=own.unit)
         D = fitted.D.astype(np.float32, copy=False)
@@ -133,7 +133,7 @@ def _plan(
         settings.penalty_over,
         settings.learner,
         auto_lam=settings.lam == "auto",
-        density=settings.density,
+        density=settings.wanted_density,
         start=start_named(settings.init, grow=settings.grow, spectrum=settings.spectrum),
         nonnegative=settings.nonnegative,
         loss=loss,
