@@ -107,7 +107,8 @@ def test_labels_leave_out_stop_words_and_take_names_from_the_run(readable: Path,
     assert names[2].split("\t")[1] == f"0.{first['label'][0]}.My_own_name"
     done("explore", run, "--export", tmp_path / "page.html", *stop)
     assert '["My own name"]' in (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "My own name" in "".join(done("path", run, *first["label"], *stop).stdout)
+    users = [word for word, _ in second["positive"]]
+    assert "My own name" in done("path", run, *users, *stop).stdout
 
 
 def test_a_bad_file_of_labels_is_told_by_every_command_that_shows_them(readable: Path, tmp_path: Path) -> None:

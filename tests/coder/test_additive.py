@@ -236,3 +236,14 @@ def test_what_does_not_go_with_additive_trees_is_refused(wrong: dict[str, Any]) 
 def test_an_additive_coder_has_no_partial_fit() -> None:
     assert hasattr(wf.ForestCoder(), "partial_fit")
     assert not hasattr(wf.ForestCoder(additive=True), "partial_fit")
+
+
+def test_atoms_that_are_much_alike_are_told_apart_to_the_end() -> None:
+    rng = np.random.default_rng(0)
+    D = np.ones((30, 8)) + 1e-4 * rng.standard_normal((30, 8))
+    X = rng.random((20, 8)) @ D.T
+    gram, penalty = Gram(D.T @ D), NonNegativeL1(0.01)
+    A = coordinate_descent(X @ D, gram, penalty, tol=0.0, max_iter=200).A
+    slope = X @ D - penalty.lam / 2 - A @ gram.DD
+    assert abs(slope[A > 0]).max() < 1e-9
+    assert slope[A == 0].max() < 1e-9

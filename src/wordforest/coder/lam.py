@@ -42,9 +42,9 @@ def lam_for_density(
 ) -> float:
     """Return the lam whose codes of the words XD (b, M) have about this share of non-zeros.
 
-    That is within a hundredth of it, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps down
-    from ``lam_max``, to ``smallest`` times that, then halvings of log lam. ``seen`` makes of codes what the density is
-    of.
+    That is within a hundredth of it, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps
+    down from ``lam_max``, to ``smallest`` times that, then halvings of log lam. ``seen`` makes of codes what the
+    density is of.
     """
     if not 0 <= density <= 1:
         raise InputError(f"density = {density}, but a share of non-zeros lies between 0 and 1.")

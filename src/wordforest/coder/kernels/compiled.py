@@ -11,6 +11,7 @@ from wordforest.runtime.machine import kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]
+_RIDGE = 1e-12  # share by which a diagonal grows, so that equal atoms have a solution
 _ON_SWEEPS = 30  # over coordinates that are on, before the others are looked at again
 _LANES = 64  # words that go through the forest side by side, in vector registers
 
@@ -363,10 +364,7 @@ def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most
     longest = 0
     for v in range(n):
         a = A[v]
-        slope[:] = XD[v] - XD.dtype.type(half)
-        for k in range(M):
-            if a[k] != 0:
-                _move_slope(slope, DD[k], a[k])
+        _set_slope(XD[v], DD, half, a, slope)
         rounds = 0
         while rounds < most:
             rounds += 1
@@ -376,6 +374,10 @@ def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most
             for _ in range(_ON_SWEEPS):
                 if _sweep(a, slope, DD, True) <= floor:
                     break
+            else:  # where atoms are much alike, sweeps creep
+                while _jump(a, slope, DD):
+                    _set_slope(XD[v], DD, half, a, slope)
+                _set_slope(XD[v], DD, half, a, slope)
         longest = max(longest, rounds)
     return longest
 
@@ -394,6 +396,35 @@ def _sweep(a: Array, slope: Array, DD: Array, only_on: bool) -> float:
             _move_slope(slope, DD[k], moved)
             largest = max(largest, abs(moved) * np.sqrt(DD[k, k]))
     return largest
+
+
+@kernel
+def _jump(a: Array, slope: Array, DD: Array) -> bool:
+    """Move the coordinates that are on to their common minimum, or until one gets zero; say whether one did."""
+    on = np.flatnonzero(a)
+    products = np.empty((len(on), len(on)))
+    for i in range(len(on)):
+        for j in range(len(on)):
+            products[i, j] = DD[on[i], on[j]]
+    for i in range(len(on)):
+        products[i, i] *= 1 + _RIDGE
+    move = np.linalg.solve(products, slope[on].astype(np.float64))
+    share, first = 1.0, -1
+    for i in range(len(on)):
+        if move[i] < 0 and -a[on[i]] / move[i] < share:
+            share, first = -a[on[i]] / move[i], i
+    for i in range(len(on)):
+        new = a[on[i]] + share * move[i]
+        a[on[i]] = new if new > 0 and i != first else 0
+    return first >= 0
+
+
+@kernel
+def _set_slope(XD: Array, DD: Array, half: float, a: Array, slope: Array) -> None:
+    slope[:] = XD - slope.dtype.type(half)
+    for k in range(len(a)):
+        if a[k] != 0:
+            _move_slope(slope, DD[k], a[k])
 
 
 @kernel
