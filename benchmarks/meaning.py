@@ -215,10 +215,10 @@ def similarity_of(vectors: wf.Vectors, data: str) -> float:
     return next(score.value for score in scores if score.set == "weighted mean")
 
 
-def learn_half(name: str, counts: Path, out: Path) -> wf.Vectors:
+def learn_half(name: str, counts: Path, out: Path, device: str) -> wf.Vectors:
     """Learn one of MODELS from counts, unless it is there."""
     if not out.exists():
-        settings = dict(MODELS[name])
+        settings = {**MODELS[name], "device": device}
         if "dimensions" in settings:
             wf.baseline("nnse", counts, out=out, **settings)
         else:
@@ -244,7 +244,10 @@ def on_halves(options: argparse.Namespace) -> None:
         held.append(Cooccurrence(words, counts, matrix))
     columns: dict[str, list[str]] = {}
     for name in options.models:
-        runs = [learn_half(name, work / f"counts_{half}", work / f"{name.replace(' ', '-')}_{half}") for half in "ab"]
+        runs = [
+            learn_half(name, work / f"counts_{half}", work / f"{name.replace(' ', '-')}_{half}", options.device)
+            for half in "ab"
+        ]
         known = [run.words for run in runs]
         candidates = [other.candidates(known) for other in reversed(held)]
         judged = [
@@ -333,6 +336,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--runs", default=[], nargs="+", metavar="NAME=RUN", help="a NAME again is another seed")
     parser.add_argument("--halves", metavar="TEXT", help="learn from both halves of this text instead")
     parser.add_argument("--work", default="halves", help="folder for the halves, their counts and runs")
+    parser.add_argument("--device", default="cpu", help="where halves are learned; lam 0 takes long on a processor")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--text", help="training text, for LDA")
     parser.add_argument("--data", help="evaluation data, for similarity")
