@@ -277,7 +277,7 @@ def test_an_unknown_word_unlike_all_others_gets_no_suggestion(vectors: Vectors) 
 def test_cosines_of_an_additive_forest_are_of_roots_times_logarithms_of_use(form: Any) -> None:
     A, use = np.array([[4.0, 1, 3], [9, 9, 0], [1, 0, 1], [0, 0, 0]]), np.array([0.75, 0.5, 0.5])
     vectors = Vectors("abcd", form(A), forest=Forest([-1, 0, 0]), nodes={"use": use})
-    seen = np.sqrt(A) * np.log(1 / use)
+    seen = np.sqrt(A * np.log(1 / use))
     np.testing.assert_allclose(vectors.comparable.dense, seen, rtol=1e-6)
     np.testing.assert_array_equal(vectors["a"], A[0])  # what is read is what was learned
     cosine = seen[0] @ seen[1] / np.linalg.norm(seen[0]) / np.linalg.norm(seen[1])

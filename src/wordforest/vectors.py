@@ -126,7 +126,7 @@ class Vectors:
 
     @cached_property
     def comparable(self) -> Vectors:
-        """These vectors, or where nodes have a ``use``: ``sqrt(a_j) log(1 / use_j)``, whose cosines say more.
+        """These vectors, or where nodes have a ``use``: ``sqrt(a_j log(1 / use_j))``, whose cosines say more.
 
         In an additive forest a root is used by many words, and strongly; roots and logarithms give leaves their say.
         """
@@ -143,9 +143,9 @@ class Vectors:
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
-        """``log(1 / use)`` of every node, (M,), where its use is known."""
+        """``sqrt(log(1 / use))`` of every node, (M,), where its use is known."""
         use = self.nodes.get("use")
-        return None if use is None else np.asarray(np.log(1 / np.clip(use, _LEAST_USE, 1.0)))
+        return None if use is None else np.asarray(np.sqrt(np.log(1 / np.clip(use, _LEAST_USE, 1.0))))
 
     @cached_property
     def unit(self) -> Dense:
