@@ -149,7 +149,7 @@ def test_an_unknown_name_is_answered_with_the_closest():
 
 def test_words_of_a_small_additive_forest_have_room_for_a_path():
     assert TrainSettings(additive=True, trees=20).wanted_density == 0.069
-    assert TrainSettings(additive=True, trees=2).wanted_density == pytest.approx(4.5 / 26)
+    assert TrainSettings(additive=True, trees=2).wanted_density == pytest.approx(6 / 26)
     assert TrainSettings(additive=True, trees=1, branching=()).wanted_density == 0.5
     assert TrainSettings(trees=2).wanted_density == 0.5
     assert TrainSettings(additive=True, density=0.01).wanted_density == 0.01

@@ -292,3 +292,9 @@ def test_without_a_use_cosines_are_plain() -> None:
     vectors = Vectors("ab", [[1.0, 0], [1, 1]], nodes={"stability": [1.0, 1.0]})
     assert vectors.comparable is vectors
     assert vectors.similarity("a", "b") == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize("use", [[0.5], [0.5, np.nan]])
+def test_what_is_known_of_nodes_must_fit_them(use: list[float]) -> None:
+    with pytest.raises(InputError, match="use has shape"):
+        Vectors("ab", np.eye(2), nodes={"use": use})

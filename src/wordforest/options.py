@@ -289,8 +289,8 @@ _PANELS: dict[str, list[Option]] = {
         Option("init", choice("random", "rows", "nested", "spectral"), "random", "coding ForestCoder", _INIT),
         Option("spectrum", SPECTRUM, 0.5, "online weighted", "Init spectral: power of the singular values in codes."),
         Option("word_power", POWER, 0.0, "online additive", "A word counts like its frequency to this power."),
-        Option("weights", WEIGHING, "none", "train", _WEIGHTS, by={"entries": "abs"}),
-        Option("zeros", WEIGHT, 1.0, "train ForestCoder", "Weight of pairs that are not stored.", by={"entries": 0.0}),
+        Option("weights", WEIGHING, "none", "online weighted entries", _WEIGHTS, by={"entries": "abs"}),
+        Option("zeros", WEIGHT, 1.0, _GROUPED, "Weight of pairs that are not stored.", by={"entries": 0.0}),
         Option("eta", STEP, None, "entries word2vec nce rnn", "Step size at the start.", unset="searched", by=_ETA),
         Option("tau", WEIGHT, 0.01, "entries", "Ridge on the dictionary."),
         Option("sampling", choice("proportional", "uniform"), "proportional", "entries", "Draw by |x|, or all alike."),
@@ -324,9 +324,9 @@ def default(name: str, taker: str = "") -> Any:
 def usual_density(additive: bool, n_nodes: int, n_levels: int) -> float:
     """Return the share of non-zeros that ``lam="auto"`` aims at where none is given.
 
-    An additive forest to read has 0.069, but in a small one a word needs a path of its own and a half.
+    An additive forest to read has 0.069, but in a small one a word needs room for two paths, or many have none.
     """
-    return max(0.069, min(0.5, 1.5 * n_levels / n_nodes)) if additive else 0.5
+    return max(0.069, min(0.5, 2 * n_levels / n_nodes)) if additive else 0.5
 
 
 def taken_by(name: str) -> list[Option]:

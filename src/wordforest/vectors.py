@@ -83,6 +83,9 @@ class Vectors:
             )
         for node in self.given_labels:
             self.check_node(node)
+        for name, values in self.nodes.items():
+            if values.shape != (columns,) or not np.isfinite(values).all():
+                raise InputError(f"nodes: {name} has shape {values.shape}, but {columns} finite numbers are needed.")
         row = first_non_finite_row(self.matrix)
         if row is not None:
             raise InputError(
@@ -137,7 +140,7 @@ class Vectors:
         if isinstance(matrix, np.ndarray):
             matrix = np.sqrt(np.maximum(matrix, 0)) * weights
         else:
-            values = np.sqrt(matrix.data) * weights[matrix.indices]
+            values = np.sqrt(np.maximum(matrix.data, 0)) * weights[matrix.indices]
             matrix = sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
         return Vectors(self.words, matrix, forest=self.forest, labels=self.given_labels)
 

@@ -247,3 +247,26 @@ def test_atoms_that_are_much_alike_are_told_apart_to_the_end() -> None:
     slope = X @ D - penalty.lam / 2 - A @ gram.DD
     assert abs(slope[A > 0]).max() < 1e-9
     assert slope[A == 0].max() < 1e-9
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_are_alike_are_refused_with_advice(dtype: Any) -> None:
+    for X in (np.ones((50, 5)), np.arange(1, 6)[:, None] * np.ones((5, 3)), np.ones((1, 4))):
+        with pytest.raises(InputError, match="nothing is left of the rows beside their mean"):
+            wf.ForestCoder.readable(trees=2, random_state=0).fit(X.astype(dtype))
+
+
+def test_a_density_out_of_range_is_refused() -> None:
+    with pytest.raises(InputError, match=r"density = 0"):
+        wf.ForestCoder.readable(trees=2, density=0).fit(topics())
+
+
+def test_rare_rows_are_neither_clustered_nor_learned_from() -> None:
+    assert len(AdditiveSettings().learned(62_110)) == 20_000
+    assert AdditiveSettings().learned(8_495).tolist() == list(range(4_247))
+    assert len(AdditiveSettings().learned(300)) == 300
+    assert len(AdditiveSettings(drawn=True, n_rows=100).learned(8_495)) == 100
+    rng = np.random.default_rng(0)
+    X = np.vstack([topics(3000).toarray(), np.eye(60)[rng.integers(44, 60, 3000)]])  # the rare have one context each
+    found = fitted(X, forest=Forest.complete(4, (2,)), density=0.2)
+    assert np.mean(found.A[:, found.forest.roots] > 0, axis=0).max() < 0.6

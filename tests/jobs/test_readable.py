@@ -154,6 +154,8 @@ def test_the_last_depth_weight_goes_for_all_below() -> None:
         ({"word_power": float("nan")}, "word_power = nan"),
         ({"depth_weights": (1.0, 0.0)}, r"weights\[1\] = 0.0"),
         ({"learner": "entries", "preset": "readable"}, "learner online"),
+        ({"preset": "readable", "weights": "count:0.5"}, "weights = count:0.5 is for the learner online without"),
+        ({"preset": "readable", "zeros": 0.5}, "zeros = 0.5 is for the learner online without"),
         ({"learner": "entries", "init": "nested"}, "init = nested is for the learner online alone"),
         ({"learner": "entries", "nonnegative": True}, "nonnegative = True is for the learner online alone"),
         ({"learner": "entries", "word_power": 0.5}, "word_power = 0.5 is for the learner online alone"),
@@ -312,3 +314,25 @@ def test_encoding_the_same_text_gives_the_codes_of_the_run(corpus: Path, tmp_pat
     run = wf.train(corpus, out=tmp_path / "run", **FAST)
     encoded = wf.encode_counts(tmp_path / "run", tmp_path / "run" / "counts")
     np.testing.assert_allclose(encoded.codes.toarray(), run.codes.toarray(), atol=1e-3 * run.codes.max())
+
+
+@pytest.mark.parametrize("name", ["vectors.npz", "vectors.safetensors", "vectors.parquet", "copy"])
+def test_formats_that_keep_the_forest_keep_activations_use_and_stability(
+    corpus: Path, tmp_path: Path, name: str
+) -> None:
+    run = wf.train(corpus, stability=True, **FAST)
+    wf.write_vectors(tmp_path / name, run.vectors)
+    again = wf.read_vectors(tmp_path / name)
+    np.testing.assert_array_equal(again.dense, run.vectors.dense)
+    assert again.nodes.keys() == run.nodes.keys()
+    assert again.most_similar("cat") == run.vectors.most_similar("cat")
+
+
+def test_any_seed_will_do(corpus: Path) -> None:
+    assert wf.train(corpus, **FAST, seed=2**62).codes.nnz
+
+
+def test_neighbours_of_a_word_without_a_node_are_none(corpus: Path, tmp_path: Path) -> None:
+    run = wf.train(corpus, out=tmp_path / "run", **{**FAST, "density": 0.02})
+    empty = [word for word in run.words if not run.vectors[word].any()]
+    assert "none: its vector is zero" in run_command("neighbors", tmp_path / "run", empty[0]).stdout

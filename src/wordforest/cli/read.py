@@ -93,7 +93,8 @@ def neighbors(
 
     loaded = read_vectors(vectors)
     for word in words:
-        terminal.show_neighbors(word, loaded.most_similar(word, k=k), as_json=json)
+        found = loaded.most_similar(word, k=k) if loaded[word].any() else []  # all words are equally far from a zero
+        terminal.show_neighbors(word, found, as_json=json)
 
 
 @command()

@@ -48,7 +48,8 @@ def show_neighbors(title: str, found: Neighbors, *, as_json: bool = False) -> No
         deliver_json([{"query": title, "neighbors": [{"word": word, "cosine": cosine} for word, cosine in found]}])
         return
     width = max((len(word) for word, _ in found), default=0)
-    show(*(f"  {word:<{width}}  {cosine:.3f}" for word, cosine in found), title=title)
+    lines = [f"  {word:<{width}}  {cosine:.3f}" for word, cosine in found]
+    show(*(lines or ["  none: its vector is zero"]), title=title)
 
 
 def show_grid(title: str, grid: report.Grid) -> None:

@@ -27,11 +27,14 @@ from wordforest.coder.learn import Moved
 from wordforest.coder.online import Online, OnlineSettings
 from wordforest.coder.penalties import NonNegativeL1, with_lam
 from wordforest.coder.rows import Rows
+from wordforest.errors import InputError
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
+_FEW = 1000  # rows that are all learned from, rare or not
 _JUDGES = 3000  # rows at most whose density is looked at
 _JUDGE_ITER = 20
+_NOTHING = 100  # times the rounding of a row of length one
 _LEAST_LAM = 1e-4  # share of lam_max below which no density is looked for: a first dictionary may be too coarse for it
 
 
@@ -41,11 +44,17 @@ class AdditiveSettings:
 
     epochs: int = 4
     tol: float = 2e-4  # stop when moving the dictionary lowers the objective by less than this share
-    n_rows: int = 20_000  # the first, or drawn at random: what is rare adds little but noise
+    n_rows: int = 20_000  # at most: the first, of few the first half, or drawn at random
     drawn: bool = False
     density: float | None = None  # of A; None: lam stays as it is
     seed: int = 0
     nonnegative: bool = False  # atoms without negative values
+
+    def learned(self, n: int) -> Array:
+        """Return which of n rows are learned from, in order: what is rare adds little but noise."""
+        if self.drawn:
+            return np.sort(np.random.default_rng((self.seed, 3)).permutation(n)[: self.n_rows])
+        return np.arange(min(n, self.n_rows, max(_FEW, n // 2)))
 
 
 def ancestors(forest: Forest) -> Array:
@@ -103,11 +112,10 @@ class Additive(Online):
         self.additive, self.mean = settings, rows.own(mean)
         self.T = kernels.as_type(ancestors(forest), rows.like)
         V = rows.shape[0]
-        order = np.random.default_rng((settings.seed, 3)).permutation(V) if settings.drawn else np.arange(V)
-        self.learned = np.sort(order[: settings.n_rows])
+        self.learned = settings.learned(V)
         if settings.density is not None:
             self.anneals = True  # lam moves, and with it the objective
-            judges = np.sort(order)[:: max(1, V // _JUDGES)]
+            judges = np.arange(V)[:: -(-V // _JUDGES)]
             self.judges, self.judge_lengths = rows.take(judges), rows.own(rows.lengths()[judges])[:, None]
 
     def begin(self) -> None:
@@ -168,6 +176,11 @@ class Additive(Online):
         if self.additive.density is None:
             return
         XD = self.judges.all_times(self.D) / self.judge_lengths
+        if not float(abs(XD).max()) > _NOTHING * kernels.namespace(XD).finfo(XD.dtype).eps:
+            raise InputError(
+                "nothing is left of the rows beside their mean: they are alike but for their length, or there is only "
+                "one. Give other data, or learn without additive trees."
+            )
         lam = lam_for_density(
             XD,
             self.gram,

@@ -104,7 +104,8 @@ def grow(
     """Grow a forest of at most ``n_nodes`` nodes over the points; return it and the points of every node.
 
     Begins with ``trees`` clusters. Then, again and again, the split that lowers the squared distance of the points to
-    the centre of their cluster most for every node it adds. Nodes are numbered in preorder at the end, the trees by
+    the centre of their cluster most for every node it adds; one with more parts than nodes are left is passed over. Nodes
+    are numbered in preorder at the end, the trees by
     their number of points.
     """
     everything = np.arange(len(points))
@@ -215,7 +216,7 @@ class _Cloud:
 
     def _noise(self, runs: range, seed: int, draw: int) -> Array:
         """Return Gumbel noise of every point in every run, (runs, n)."""
-        own = _mixed(_mixed(self.keys) + np.uint64(seed * 1_000_003 + draw * 7_919 + 12_345))
+        own = _mixed(_mixed(self.keys) + np.uint64((seed * 1_000_003 + draw * 7_919 + 12_345) % 2**64))
         of_runs = _mixed((np.arange(runs.start, runs.stop, dtype=np.uint64) + np.uint64(1)) * _GOLDEN)
         uniform = ((_mixed(own + of_runs[:, None]) >> np.uint64(11)) + 0.5) / 2.0**53
         return np.asarray(-np.log(-np.log(uniform)))

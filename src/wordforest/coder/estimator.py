@@ -29,7 +29,7 @@ from wordforest.coder.rows.base import Loss
 from wordforest.coder.starts import Asked, Start
 from wordforest.coder.weighted import encode_weighted
 from wordforest.errors import InputError
-from wordforest.options import PRESETS, default, usual_density
+from wordforest.options import OPTIONS, PRESETS, default, usual_density
 from wordforest.runtime.machine import Threads, available_cores, check_device
 
 Array = NDArray[Any]
@@ -151,7 +151,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             raise InputError(f"learner = {self.learner!r}, but it must be one of online, entries.")
         forest, loss = self._forest(), self._loss(X)
         if self.additive and (self.learner != "online" or not loss.is_plain or self.depth_weights is not None):
-            raise InputError("an additive forest is learned by the learner online, without weights. Leave them out.")
+            raise InputError(
+                "an additive forest is learned by the learner online, without weights, zeros and depth_weights. Leave "
+                "them out, or additive."
+            )
         check_learning_fits(X.shape[0], X.shape[1], len(forest))
         if sample_weight is not None and not (loss.is_plain and self.learner == "online"):
             raise InputError("rows and pairs have weights. Multiply the weights of a row's pairs by the row's instead.")
@@ -279,7 +282,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _density(self, forest: Forest) -> float:
         levels = int(forest.depth.max()) + 1
-        return usual_density(self.additive, len(forest), levels) if self.density is None else self.density
+        given = OPTIONS["density"].check(self.density)
+        return usual_density(self.additive, len(forest), levels) if given is None else float(given)
 
     def _start(self) -> Start:
         return start_named(self.init, drawn=True) if isinstance(self.init, str) else self.init

@@ -29,6 +29,8 @@ from wordforest.options import default
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
+_MANY_EMPTY = 0.01  # share of rows without a node that a person should know of
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -133,7 +135,11 @@ def _fit_additive(
     forest, D = begun.forest, W @ own_parts(begun.forest).T.astype(W.dtype)
     forest, Z, D = in_order(forest, Z, D, prune=getattr(plan.start, "grow", False))
     penalty = with_lam(penalty, learned.facts["lam"])
-    return Fitted(D, activations(Z, forest, rows.lengths()), forest, penalty, learned, _notes(plan, penalty, learned))
+    notes = _notes(plan, penalty, learned)
+    empty = int(np.count_nonzero(~Z.any(axis=1) & (kernels.on_host(rows.squares()) > 0)))
+    if empty > _MANY_EMPTY * len(Z):
+        notes.append(f"note: {empty} of {len(Z)} rows have no node. More trees, or a larger density, give them one.")
+    return Fitted(D, activations(Z, forest, rows.lengths()), forest, penalty, learned, notes)
 
 
 def _learner(rows: Rows, plan: Plan, penalty: Penalty, begun: Begun) -> Learner:

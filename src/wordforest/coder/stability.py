@@ -24,9 +24,9 @@ def node_stability(rows: Rows, plan: Plan, fitted: Fitted) -> Array:
     Each is learned from one half of the rows that the forest was learned from, as drawn by the seed, and then codes all
     of them. So a figure is of the words: a node that any half of them shows has 1.
     """
-    n = min(rows.shape[0], AdditiveSettings().n_rows)
-    sample, A = rows.take(np.arange(n)), fitted.A[:n]
-    order = np.random.default_rng((plan.seed, 5)).permutation(n)
+    chosen = AdditiveSettings(seed=plan.seed, drawn=getattr(plan.start, "drawn", False)).learned(rows.shape[0])
+    sample, A = rows.take(chosen), fitted.A[chosen]
+    order = np.random.default_rng((plan.seed, 5)).permutation(len(chosen))
     settings = {**plan.settings, "epochs": _PASSES}
     cosines = np.zeros((2, len(fitted.forest)))
     for number, half in enumerate(np.array_split(order, 2)):
@@ -35,8 +35,8 @@ def node_stability(rows: Rows, plan: Plan, fitted: Fitted) -> Array:
             plan,
             seed=plan.seed + 1 + number,
             settings=settings,
-            word_weights=None if plan.word_weights is None else plan.word_weights[half],
-            keys=None if plan.keys is None else plan.keys[half],
+            word_weights=None if plan.word_weights is None else plan.word_weights[chosen[half]],
+            keys=None if plan.keys is None else plan.keys[chosen[half]],
         )
         found = fit(sample.take(half), own)
         codes = encode_additive(sample, found.D, found.forest, found.penalty.lam)

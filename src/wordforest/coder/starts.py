@@ -28,6 +28,7 @@ Array = Any  # a NumPy array or a PyTorch tensor
 
 _DIRECTIONS = (52, 52, 200)  # in which trees are told apart, their children, and all below: finer parts need finer ones
 _FAINT_DIRECTION = 1e-3  # singular values below this share of the largest are noise
+_FEW = 1000  # rows that are all clustered, rare or not
 _SPARE = 20  # directions more than are wanted, so that these are right
 _POWERS = 3  # times that rows are multiplied to tell strong directions from faint ones
 _FAINT = 1e-6  # the same for factors
@@ -114,7 +115,8 @@ class NestedStart:
     into as many as its root has children, and so on. A root's atom is the mean of its rows, each divided by its length.
     A child's atom is what its mean adds to the atoms above it: the part that points elsewhere.
 
-    ``n_rows`` rows are clustered at most: the first (words come by frequency), or drawn at random if ``drawn``.
+    ``n_rows`` rows are clustered at most: the first (words come by frequency), of few the first third, or drawn at
+    random if ``drawn``. The rest is rare: in a cluster of its own it would make a node for everything.
     ``grow`` finds the shape: the forest given says how many trees and nodes, not where the nodes are. The node whose
     split lowers the squared distance of the rows to their centres most for every new node is split next, into two up
     to ``most_children`` parts, until all nodes are spent or no cluster with ``least_rows`` rows a part is left.
@@ -174,8 +176,9 @@ class NestedStart:
         filled = np.flatnonzero(squares > 0)
         if not len(filled):
             raise InputError("X holds only zeros, so there is nothing to cluster. Give other data.")
-        order = np.random.default_rng((seed, 2)).permutation(filled) if self.drawn else filled
-        return np.sort(order[: self.n_rows])
+        if self.drawn:
+            return np.sort(np.random.default_rng((seed, 2)).permutation(filled)[: self.n_rows])
+        return filled[: min(self.n_rows, max(_FEW, len(filled) // 3))]
 
 
 def directions(rows: Rows, seed: int) -> Array:

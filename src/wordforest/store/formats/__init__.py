@@ -75,7 +75,7 @@ def write_vectors(path: StrPath, vectors: Vectors) -> None:
             f"{target}: no format goes by this name. Use {', '.join(_STREAMS)}, perhaps followed "
             f"by {', '.join(COMPRESSION)}; {', '.join(filter(None, _WHOLE))}; or no suffix for a run folder."
         )
-    write(target, vectors if write is _write_run else vectors.comparable)
+    write(target, vectors if write in _WHOLE.values() else vectors.comparable)
 
 
 def vector_files(path: StrPath) -> tuple[Path, ...]:

@@ -1,9 +1,9 @@
 """Vectors as named arrays, in .npz or .safetensors, or as a Parquet table.
 
 ``matrix`` (V, M), or ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR matrix; ``parent`` (M,) where there is a
-forest; ``labels``, the bytes of a labels.tsv, where nodes have names; ``words`` (V,) as Unicode strings in .npz, as the
-bytes of a JSON list in .safetensors, which knows no strings. A table has columns ``word`` (string) and ``vector`` (M
-float32 values), and forest and names in its metadata.
+forest; ``nodes.use`` and the like (M,), what is known of nodes; ``labels``, the bytes of a labels.tsv, where they have
+names; ``words`` (V,) as Unicode strings in .npz, as the bytes of a JSON list in .safetensors, which knows no strings. A
+table has columns ``word`` (string) and ``vector`` (M float32 values), and the rest in its metadata.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wordforest.store.tensors import CSR_NAMES, Tensors, checked_csr, csr_tensor
 from wordforest.vectors import Vectors
 
 _FLOATS = ("float16", "float32", "float64")
-_PARENT, _LABELS = b"wordforest.parent", b"wordforest.labels"
+_PARENT, _LABELS, _NODES = b"wordforest.parent", b"wordforest.labels", b"wordforest.nodes"
 
 
 def write_npz(target: Path, vectors: Vectors) -> None:
@@ -89,6 +89,8 @@ def write_parquet(target: Path, vectors: Vectors) -> None:
     facts: dict[bytes, str] = {}
     if vectors.forest is not None:
         facts[_PARENT] = json.dumps(vectors.forest.parent.tolist())
+    if vectors.nodes:
+        facts[_NODES] = json.dumps({name: values.tolist() for name, values in vectors.nodes.items()})
     if vectors.given_labels:
         facts[_LABELS] = labels_as_text(vectors.given_labels)
     table = table.replace_schema_metadata(facts)
@@ -104,10 +106,12 @@ def read_parquet(source: VectorFile) -> Vectors:
         table.validate(full=True)
         facts = table.schema.metadata or {}
         parent = np.array(json.loads(facts[_PARENT])) if _PARENT in facts else None
+        nodes = json.loads(facts.get(_NODES, b"{}"))
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise InputError(f"{source.name}: not a usable Parquet file ({error}). {AGAIN}") from error
     _check_columns(source.name, pa, table)
     arrays = {"matrix": _matrix(source.name, table.column("vector"))}
+    arrays |= {f"nodes.{name}": np.array(values, dtype=np.float64) for name, values in nodes.items()}
     if parent is not None:
         arrays["parent"] = parent
     if _LABELS in facts:
@@ -156,6 +160,7 @@ def _arrays(vectors: Vectors) -> Tensors:
     arrays: Tensors = {"matrix": matrix} if isinstance(matrix, np.ndarray) else csr_tensors(matrix)
     if vectors.forest is not None:
         arrays["parent"] = vectors.forest.parent
+    arrays |= {f"nodes.{name}": values for name, values in vectors.nodes.items()}
     if vectors.given_labels:
         arrays["labels"] = np.frombuffer(labels_as_text(vectors.given_labels).encode("utf-8"), np.uint8)
     return arrays
@@ -180,7 +185,8 @@ def _vectors(source: VectorFile, arrays: Tensors, words: list[str]) -> Vectors:
     forest = parse_forest(source.name, arrays["parent"].tolist()) if "parent" in arrays else None
     labels = arrays["labels"].tobytes().decode("utf-8", "replace") if "labels" in arrays else ""
     named = parse_labels(f"{source.name}: labels", labels, matrix.shape[1])
-    return assembled(source, words[: source.limit], matrix[: source.limit], Place("row", 0), forest, named)
+    nodes = {name.removeprefix("nodes."): values for name, values in arrays.items() if name.startswith("nodes.")}
+    return assembled(source, words[: source.limit], matrix[: source.limit], Place("row", 0), forest, named, nodes)
 
 
 def _listed(arrays: Tensors) -> str:

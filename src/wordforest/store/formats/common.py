@@ -76,6 +76,7 @@ def assembled(
     place: Place,
     forest: Forest | None = None,
     labels: Mapping[int, str] | None = None,
+    nodes: Mapping[str, Any] | None = None,
 ) -> Vectors:
     """Return words and matrix (V, M) as vectors, all values finite; of a repeated word the first row stays."""
     row = first_non_finite_row(matrix)
@@ -93,7 +94,7 @@ def assembled(
         )
         words, matrix = list(first), matrix[list(first.values())]
     try:
-        return Vectors(words, matrix, forest=forest, labels=labels)
+        return Vectors(words, matrix, forest=forest, labels=labels, nodes=nodes)
     except InputError as error:  # a forest of another size
         raise InputError(f"{source.name}: {error}") from error
 
