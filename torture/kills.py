@@ -165,16 +165,11 @@ def _load_everything() -> None:
 
 
 def _make_short_runs_write_like_long_ones() -> None:
-    """Let checkpoints and notes be written after every step and chunk, and shards be small."""
+    """Let checkpoints be written after every step, and shards be small."""
     from wordforest.counts import tally
     from wordforest.jobs import job as checkpoint
-    from wordforest.text import tokens
 
-    for module, name, value in (
-        (checkpoint, "_SHARE", 1e9),
-        (tokens, "_NOTED_CHUNKS", 1),
-        (tally, "_LEAST_SHARD", 1 << 13),
-    ):
+    for module, name, value in ((checkpoint, "_SHARE", 1e9), (tally, "_LEAST_SHARD", 1 << 13)):
         getattr(module, name)  # one that is not there would be set for nothing
         setattr(module, name, value)
 

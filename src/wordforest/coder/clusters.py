@@ -104,9 +104,8 @@ def grow(
     """Grow a forest of at most ``n_nodes`` nodes over the points; return it and the points of every node.
 
     Begins with ``trees`` clusters. Then, again and again, the split that lowers the squared distance of the points to
-    the centre of their cluster most for every node it adds; one with more parts than nodes are left is passed over. Nodes
-    are numbered in preorder at the end, the trees by
-    their number of points.
+    the centre of their cluster most for every node it adds; one with more parts than nodes are left is passed over.
+    Nodes are numbered in preorder at the end, the trees by their number of points.
     """
     everything = np.arange(len(points))
     roots = [_Node(own) for own in points.cut([everything], [trees], 0)[0][1] if len(own)]

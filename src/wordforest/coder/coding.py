@@ -181,9 +181,9 @@ def coordinate_descent(
 ) -> Codes:
     """One coordinate of a code after the other, for the non-negative l1 penalty, where most are zero and stay so.
 
-    A sweep over all coordinates, then sweeps over those that are on until they settle, ``max_iter`` times at most; where
-    these creep, a jump to the minimum of what is on (Lawson and Hanson 1974). A word is done when no coordinate times
-    the length of its atom moves by more than ``tol``, or than rounding. Tensors go to ``admm``.
+    A sweep over all coordinates, then sweeps over those that are on until they settle, ``max_iter`` times at most.
+    Where these creep, a jump to the minimum of what is on (Lawson and Hanson 1974). A word is done when no coordinate
+    times the length of its atom moves by more than ``tol``, or than rounding. Tensors go to ``admm``.
     """
     if not isinstance(penalty, NonNegativeL1):
         raise InputError(f"coordinate descent solves NonNegativeL1, not {type(penalty).__name__}. Use admm or fista.")
