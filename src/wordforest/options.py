@@ -234,7 +234,7 @@ _TOL = "Stop when a pass gains less than this share of the objective."
 _INIT = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
 _WEIGHTS = "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P."
 _CLUSTER = "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process."
-_EPOCHS = {"weighted": 30, "additive": 4, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
+_EPOCHS = {"weighted": 30, "additive": 3, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
 _ETA = {**dict.fromkeys(WORD2VEC, 0.025), "nce": 0.3, "rnn": 0.05}
 
 _PANELS: dict[str, list[Option]] = {

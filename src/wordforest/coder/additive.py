@@ -42,7 +42,7 @@ _LEAST_LAM = 1e-4  # share of lam_max below which no density is looked for: a fi
 class AdditiveSettings:
     """How to learn. ``n_rows`` are learned from, all are coded; ``density`` finds lam anew before every pass."""
 
-    epochs: int = 4
+    epochs: int = 3
     tol: float = 2e-4  # stop when moving the dictionary lowers the objective by less than this share
     n_rows: int = 20_000  # at most: the first, of few the first half, or drawn at random
     drawn: bool = False
@@ -161,15 +161,15 @@ class Additive(Online):
         """Move the atoms for the activations as they are; return the dictionary of own activations."""
         T = kernels.wide(self.T)
         AA = T.T @ stats.AA @ T
-        XA = stats.XA @ self.T
+        XA = kernels.tall_times(stats.XA, self.T, self.rows.executor)
         XA -= self.mean[:, None] * (self.mean @ XA - kernels.as_type((kernels.wide(self.mean @ self.atoms)) @ AA, XA))
-        products = kernels.inner_products(self.atoms, self.atoms, self.rows.executor)[0]
+        products = None if self.nonnegative else kernels.inner_products(self.atoms, self.atoms, self.rows.executor)[0]
         self.atoms = super()._updated(self.atoms, CodeStats(AA, XA), products)
         return self._combined()
 
     def _combined(self) -> Array:
         """Return ``W = P D T'`` (C, M)."""
-        W = self.atoms @ self.T.T
+        W = kernels.tall_times(self.atoms, kernels.transposed(self.T), self.rows.executor)
         return W - self.mean[:, None] * (self.mean @ W)
 
     def _find_lam(self) -> None:

@@ -153,6 +153,15 @@ def inner_products(D: Array, B: Array, executor: Executor) -> tuple[Array, float
     return np.asarray(sum(DD for DD, _ in products)), sum(cross for _, cross in products)
 
 
+def tall_times(tall: Array, square: Array, executor: Executor) -> Array:
+    """Return a tall matrix (C, M) times a square one, over slices of rows."""
+    if not isinstance(tall, np.ndarray):
+        return tall @ square
+    out = np.empty_like(tall)
+    list(executor.map(lambda part: np.matmul(tall[part], square, out=out[part]), slices(len(tall), _TALL, tall)))
+    return out
+
+
 def gram(rows: Array, executor: Executor) -> Array:
     """Return ``rows' rows``, (M, M), in float64 from slices in their order; of tensors, in their type."""
     if not isinstance(rows, np.ndarray):
