@@ -68,7 +68,7 @@ def pair_weights(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: s
 
     ``unit`` is what a pair at distance one is counted as.
     """
-    return weighing(kind)(X.data, _seen(X, counts, kind, unit))
+    return None if kind == "none" else weighing(kind)(X.data, _seen(X, counts, kind, unit))
 
 
 def _seen(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int) -> NDArray[Any]:

@@ -80,7 +80,8 @@ class Run:
         for name, values in self.nodes.items():
             if values.shape != (columns,) or not np.isfinite(values).all():
                 raise InputError(f"{name} must be {columns} finite numbers, one for each node. Train again.")
-        if (row := first_non_finite_row(self.codes)) is not None:
+        if not np.isfinite(self.codes.data).all():
+            row = first_non_finite_row(self.codes) or 0
             raise InputError(f"the code of {self.words[row]!r} holds NaN or infinity. Train again.")
         if D is not None and not np.isfinite(D).all():
             raise InputError("the dictionary holds NaN or infinity. Train again.")
