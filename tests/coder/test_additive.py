@@ -25,12 +25,12 @@ from wordforest.coder.additive import (
 )
 from wordforest.coder.coding import Gram, admm, coordinate_descent
 from wordforest.coder.fit import Fitted, Plan, fit
-from wordforest.coder.forest import Forest
+from wordforest.coder.forest import Forest, matched_nodes
 from wordforest.coder.kernels import on_host
 from wordforest.coder.learn import learn
 from wordforest.coder.penalties import L1, NonNegativeL1
 from wordforest.coder.rows import as_rows
-from wordforest.coder.stability import matched_columns, node_stability
+from wordforest.coder.stability import node_stability
 from wordforest.coder.starts import NestedStart
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
@@ -204,10 +204,10 @@ def test_stable_nodes_have_a_higher_figure() -> None:
     assert unstable.mean() < 0.7
 
 
-def test_columns_are_matched_one_to_one() -> None:
+def test_nodes_are_matched_one_to_one() -> None:
     A = np.random.default_rng(0).random((50, 6))
     order = np.array([3, 0, 5, 1])
-    first, second, cosine = matched_columns(A, A[:, order])
+    first, second, cosine = matched_nodes(A, A[:, order])
     assert dict(zip(second.tolist(), first.tolist(), strict=True)) == dict(enumerate(order.tolist()))
     np.testing.assert_allclose(cosine, 1)
 

@@ -1,6 +1,6 @@
-"""The topology of the dimensions: trees whose nodes are numbered in preorder. Integers only, no maths.
+"""The topology of the dimensions: trees whose nodes are numbered in preorder.
 
-After learning, nodes that nothing uses are taken out and trees put in order.
+After learning, nodes that nothing uses are taken out and trees put in order; nodes of two forests can be matched.
 """
 
 from __future__ import annotations
@@ -190,3 +190,20 @@ def in_order(
         A, D = A[:, columns], D[:, columns]
     forest, columns = by_strength(forest, homes(A))
     return forest, np.ascontiguousarray(A[:, columns]), np.ascontiguousarray(D[:, columns])
+
+
+def matched_nodes(A: Any, B: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Match the nodes of two forests one to one, with the largest sum of cosines (Hungarian method).
+
+    A is (n, M), B (n, K), sparse or dense: what the same rows have at the nodes of each. Return the nodes of each that
+    belong together and the cosines of their columns, (min(M, K),) each, without their signs where codes have signs.
+    """
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.preprocessing import normalize
+
+    cosine: Any = normalize(A.astype(np.float64), axis=0).T @ normalize(B.astype(np.float64), axis=0)
+    cosine = cosine if isinstance(cosine, np.ndarray) else cosine.toarray()
+    if min(A.min(), B.min()) < 0:
+        cosine = np.abs(cosine)  # the sign of a signed node is arbitrary
+    first, second = linear_sum_assignment(cosine, maximize=True)
+    return first.astype(np.int64), second.astype(np.int64), np.asarray(cosine[first, second])

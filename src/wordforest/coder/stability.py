@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wordforest.coder.additive import AdditiveSettings, encode_additive
 from wordforest.coder.fit import Fitted, Plan, fit
+from wordforest.coder.forest import matched_nodes
 from wordforest.coder.kernels import on_host
 from wordforest.coder.rows import Rows
 
@@ -40,25 +41,6 @@ def node_stability(rows: Rows, plan: Plan, fitted: Fitted) -> Array:
         )
         found = fit(sample.take(half), own)
         codes = encode_additive(sample, found.D, found.forest, found.penalty.lam)
-        first, _, cosine = matched_columns(A, on_host(codes.A))
+        first, _, cosine = matched_nodes(A, on_host(codes.A))
         cosines[number, first] = cosine
     return np.asarray(cosines.mean(0))
-
-
-def matched_columns(A: Array, B: Array) -> tuple[Array, Array, Array]:
-    """Match columns of A (n, M) and B (n, K) one to one, with the largest sum of cosines (Hungarian method).
-
-    Return the columns of each that belong together and their cosines, (min(M, K),) each.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    cosine = unit_columns(A).T @ unit_columns(B)
-    first, second = linear_sum_assignment(cosine, maximize=True)
-    return first, second, cosine[first, second]
-
-
-def unit_columns(A: Array) -> Array:
-    """Divide columns by their lengths; those of zeros stay."""
-    A = A.astype(np.float64)
-    lengths = np.sqrt((A * A).sum(0))
-    return np.asarray(np.divide(A, lengths, out=np.zeros_like(A), where=lengths > 0))

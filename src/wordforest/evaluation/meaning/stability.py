@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
+from wordforest.coder.forest import matched_nodes
 from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import Array
 from wordforest.evaluation.meaning.averages import mean_score
@@ -44,11 +43,8 @@ def match_nodes(first: Vectors, second: Vectors, *, candidates: Sequence[str] | 
     common = [word for word in first.words if word in second]
     if not common:
         raise InputError("the two runs have no word in common. Compare runs over the same text.")
-    A, B = (_unit_columns(vectors, common) for vectors in (first, second))
-    cosine = (A.T @ B).toarray()  # (M1, M2)
-    if A.data.min(initial=0) < 0 or B.data.min(initial=0) < 0:
-        cosine = np.abs(cosine)  # the sign of a signed node is arbitrary
-    i, j = linear_sum_assignment(cosine, maximize=True)
+    rows = [[vectors.index(word) for word in common] for vectors in (first, second)]
+    i, j, cosine = matched_nodes(first.matrix[rows[0]], second.matrix[rows[1]])
     tops = [top_words(vectors, common if candidates is None else candidates, n) for vectors in (first, second)]
     overlap = [_overlap(tops[0].places[a], tops[1].places[b]) for a, b in zip(i, j, strict=True)]
     partner = np.full(first.n_dimensions, -1)
@@ -56,8 +52,7 @@ def match_nodes(first: Vectors, second: Vectors, *, candidates: Sequence[str] | 
     above, theirs = tops[0].forest.parent[i], tops[1].forest.parent[j]
     together = (theirs >= 0) & (partner[above] == theirs)
     parents = np.where(above >= 0, together.astype(np.float64), np.nan)
-    places = (i.astype(np.int64), j.astype(np.int64))
-    return Match(*places, np.asarray(cosine[i, j], dtype=np.float64), np.array(overlap), parents)
+    return Match(i, j, cosine, np.array(overlap), parents)
 
 
 def stability_scores(
@@ -82,14 +77,6 @@ def stability_scores(
         name = "stability of parents"
         scores.append(mean_score(name, "share", parents[has_parent], groups=groups[has_parent], seed=seed))
     return scores
-
-
-def _unit_columns(vectors: Vectors, words: Sequence[str]) -> Any:
-    """Return the columns over some words divided by their norms, sparse (K, M) float64; zeros stay zero."""
-    from sklearn.preprocessing import normalize
-
-    rows = np.array([vectors.index(word) for word in words], dtype=np.int64)
-    return normalize(sparse.csc_array(vectors.matrix[rows], dtype=np.float64), axis=0)
 
 
 def _overlap(a: Places, b: Places) -> float:
