@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,9 +60,15 @@ def resampled_spearman(columns: Array, gold: Array, rng: np.random.Generator, n_
 
     A resample draws n of the n items with replacement, the same for all columns, and is ranked anew.
     """
-    height = max(1, _CELLS // max(1, len(gold)))
-    sizes = [min(height, n_resamples - start) for start in range(0, n_resamples, height)]
-    return np.concatenate([_correlations(columns, gold, _draws(len(gold), size, rng)) for size in sizes], axis=1)
+    blocks = blocks_of_draws(len(gold), n_resamples, rng)
+    return np.concatenate([_correlations(columns, gold, draws) for draws in blocks], axis=1)
+
+
+def blocks_of_draws(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Yield how often each of n items is drawn in each resample, (b, n) at a time, b as the cache has room."""
+    height = max(1, _CELLS // max(1, n))
+    for start in range(0, n_resamples, height):
+        yield _draws(n, min(height, n_resamples - start), rng)
 
 
 def _correlations(columns: Array, gold: Array, draws: Array) -> Array:
