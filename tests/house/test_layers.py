@@ -31,13 +31,14 @@ ALLOWED = {
     "documents": "errors vectors coder.forest reading text evaluation.bootstrap documents",
     "figures": "errors vectors coder.forest figures",
     "store": "errors runtime vectors coder.forest store",
-    "explorer": "errors vectors coder.forest reading figures store explorer",
+    "explorer": "errors text vectors coder.forest reading documents figures store explorer",
     "options": "errors",
     "settings": "errors options text counts.windows coder",
     "baselines": "errors options runtime coder baselines",
     "jobs": "errors runtime text counts coder baselines store options settings jobs",
     "reproduce": "errors runtime evaluation store vectors reproduce",
-    "cli": "__init__ errors options runtime jobs evaluation explorer figures vectors reading store reproduce cli",
+    "cli": "__init__ errors options runtime text jobs evaluation explorer documents figures vectors reading store "
+    "reproduce cli",
     "__main__": "cli",
     "__init__": "",
 }

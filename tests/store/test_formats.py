@@ -23,7 +23,7 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.runtime.disk import _zstd
+from wordforest.runtime.disk import zstd_library
 from wordforest.store import read_vectors, vector_files, write_vectors
 from wordforest.store.files import read_text
 from wordforest.store.formats.numbers import parse_numbers
@@ -140,7 +140,7 @@ def test_a_suffix_of_compression_compresses(tmp_path: Path, suffix: str, start: 
 
 @pytest.mark.parametrize(
     ("suffix", "compress"),
-    [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", _zstd().compress)],
+    [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", zstd_library().compress)],
 )
 class TestCompressed:
     def test_several_parts_in_a_row_are_all_read(self, tmp_path: Path, suffix: str, compress: object) -> None:

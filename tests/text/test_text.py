@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from tests.reference import sentences_of_runs, sentences_of_words
 from wordforest.errors import InputError
-from wordforest.runtime.disk import _zstd, created, opened
+from wordforest.runtime.disk import created, opened, zstd_library
 from wordforest.runtime.machine import Threads
 from wordforest.text import RARE, TextRules, Tokens, Vocabulary, WordRules, choose_words, read_tokens, reader, tokens
 from wordforest.text.reader import find_sources, read_chunks, total_bytes
@@ -34,7 +34,7 @@ WRITERS = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
-    ".zst": _zstd().compress,
+    ".zst": zstd_library().compress,
 }
 
 # Any text, and text dense in the characters that the rules speak of.
@@ -485,7 +485,7 @@ def test_zst_with_skippable_frames_is_read(tmp_path: Path) -> None:
 
 
 def test_zst_written_with_a_long_window_is_read(tmp_path: Path) -> None:
-    writer = _zstd().ZstdCompressor(options={_zstd().CompressionParameter.window_log: 29})
+    writer = zstd_library().ZstdCompressor(options={zstd_library().CompressionParameter.window_log: 29})
     path = tmp_path / "a.zst"
     path.write_bytes(writer.compress(b"one two") + writer.flush())
     assert read_tokens(path).words == ["one", "two"]

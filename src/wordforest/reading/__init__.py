@@ -4,7 +4,7 @@ Everything takes vectors and returns objects or text; nothing here opens a file.
 """
 
 from wordforest.reading.features import as_features, feature_names, names_as_tsv
-from wordforest.reading.labels import Labels, label_nodes
+from wordforest.reading.labels import Labels, label_nodes, node_words
 from wordforest.reading.outline import Line, as_graphviz, as_mermaid, as_object, as_text, outline
 from wordforest.reading.paths import (
     WordPath,
@@ -30,6 +30,7 @@ __all__ = [
     "feature_names",
     "label_nodes",
     "names_as_tsv",
+    "node_words",
     "outline",
     "paths_as_object",
     "paths_as_text",

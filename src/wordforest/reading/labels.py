@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.reading.columns import Columns, Rows, check_k, largest
-from wordforest.vectors import Vectors, is_marker
+from wordforest.vectors import Neighbors, Vectors, is_marker
 
 Label: TypeAlias = tuple[str, ...]
 Labels: TypeAlias = Sequence[Label]
@@ -87,6 +87,18 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words
             chosen[node.node] = _choose(node, fresh, quality[node.rows], is_grammar[node.rows], taken)
     found = [tuple(vectors.words[row] for row in rows[:k]) for rows in chosen]
     return [(vectors.given_labels[i],) if i in vectors.given_labels else label for i, label in enumerate(found)]
+
+
+def node_words(vectors: Vectors, node: int, k: int = 20) -> Neighbors:
+    """Return the k words that say most of a node, with their scores: s_vi of ``label_nodes``, however rare they are.
+
+    Markers such as ``#rare#`` are no words.
+    """
+    check_k(k)
+    vectors.check_node(node)
+    rows, score = _scored(Columns(vectors), node, np.ones(len(vectors)))[1:]
+    score = np.where([is_marker(vectors.words[row]) for row in rows], 0, score)
+    return [(vectors.words[rows[i]], float(score[i])) for i in largest(score, k) if score[i] > 0]
 
 
 def given_or_made(vectors: Vectors, labels: Labels | None, k: int) -> list[Label]:

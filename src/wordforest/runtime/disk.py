@@ -231,7 +231,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
     """Yield the content of a file or URL, decompressed; a damaged one is an error that names it."""
     damage: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
     if name.lower().endswith(".zst"):
-        damage = (*damage, _zstd().ZstdError)
+        damage = (*damage, zstd_library().ZstdError)
     try:
         source = _file(name, "rb", "infer")
     except (ValueError, ImportError) as error:
@@ -253,14 +253,14 @@ def created(path: Path, suffix: str) -> Any:
     return _file(str(path), "wb", COMPRESSION.get(suffix))
 
 
-def _zstd() -> Any:
+def zstd_library() -> Any:
     """Return the module that knows .zst, which Python has from 3.14 on."""
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
 def _zstd_file(raw: Any, mode: str) -> Any:
     """Return a .zst stream, also as ``zstd --long=31`` packs large corpora: the library's own limit is 27."""
-    zstd = _zstd()
+    zstd = zstd_library()
     return zstd.ZstdFile(raw, mode, options={zstd.DecompressionParameter.window_log_max: 31} if mode == "r" else None)
 
 

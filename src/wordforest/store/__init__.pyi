@@ -1,4 +1,9 @@
 # What the room offers, listed once: type checkers read it here, and lazy_loader at run time.
+from .documents import DocumentsFolder as DocumentsFolder
+from .documents import is_documents_folder as is_documents_folder
+from .documents import load_documents as load_documents
+from .documents import read_texts as read_texts
+from .documents import save_documents as save_documents
 from .files import COUNTS as COUNTS
 from .files import locked as locked
 from .files import read_json as read_json

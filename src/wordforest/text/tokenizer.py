@@ -99,12 +99,20 @@ class Forms:
 
 def split_forms(data: bytes, tokenizer: Tokenizer, table: FormTable | None = None) -> Forms:
     """Split valid UTF-8 into word forms; forms that are new go into the table."""
-    table = table or FormTable()
+    return number_words(data, find_words(data, tokenizer), table or FormTable())
+
+
+def find_words(data: bytes, tokenizer: Tokenizer) -> Int32s:
+    """Return where every word of a text starts and ends in its bytes, (words + breaks, 2); a border starts at BREAK."""
+    return _find_words(np.frombuffer(data, dtype=np.uint8), character_classes(tokenizer))
+
+
+def number_words(data: bytes, spans: Int32s, table: FormTable) -> Forms:
+    """Return the forms of words that ``find_words`` found; forms that are new go into the table."""
     first = table.n_forms
-    if not data:
+    if not len(spans):
         return Forms(np.empty(0, np.int32), table, [])
     text = np.frombuffer(data + bytes(8), dtype=np.uint8)  # words are compared by eight bytes
-    spans = _find_words(text[: len(data)], character_classes(tokenizer))
     ids, table.slots, table.pool, table.starts, table.n_forms = _number_forms(
         text, spans, table.slots, table.pool, table.starts, first
     )

@@ -6,10 +6,11 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -37,6 +38,11 @@ class TextRules(Checked):
     lowercase: bool = default("lowercase")
     numbers: bool = default("numbers")  # numbers become #number#
     errors: Errors = default("errors")
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> TextRules:
+        """Return the rules by which a run or counts were made, from what its config.json says."""
+        return cls(**{one.name: config[one.name] for one in fields(cls) if one.name in config})
 
 
 class IdFile:

@@ -82,7 +82,7 @@ def read_safetensors(source: VectorFile) -> Vectors:
 
 def write_parquet(target: Path, vectors: Vectors) -> None:
     """Write a table with a row for every word."""
-    pa, pq = _pyarrow()
+    pa, pq = pyarrow_library()
     check_words(target, vectors, None)
     values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.dense.ravel()), vectors.n_dimensions)
     table = pa.table({"word": pa.array(vectors.words, pa.string()), "vector": values})
@@ -100,7 +100,7 @@ def write_parquet(target: Path, vectors: Vectors) -> None:
 
 def read_parquet(source: VectorFile) -> Vectors:
     """Return the vectors of a table with the columns ``word`` and ``vector``."""
-    pa, pq = _pyarrow()
+    pa, pq = pyarrow_library()
     try:
         table = pq.ParquetFile(source.name).read().combine_chunks()
         table.validate(full=True)
@@ -119,7 +119,8 @@ def read_parquet(source: VectorFile) -> Vectors:
     return _vectors(source, arrays, table.column("word").to_pylist())
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def pyarrow_library() -> tuple[Any, Any]:
+    """Return the two modules that know Parquet."""
     try:
         import pyarrow
         import pyarrow.parquet

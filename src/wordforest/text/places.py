@@ -1,0 +1,61 @@
+"""Where the words of a vocabulary stand in texts: the same words that were counted, with their places kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.text.tokenizer import BREAK, FormTable, Int64s, find_words, number_words
+from wordforest.text.tokens import RARE, TextRules, normalise
+
+_MOST_FORMS = 1 << 19  # remembered before it begins anew
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The words of some texts in their order, (n,) each: the number of the text, start and end in it, and the row."""
+
+    text: Int64s
+    start: Int64s  # in characters
+    end: Int64s
+    row: NDArray[np.int32]  # in the vocabulary: of #rare#, or -1, where the word is not in it
+
+
+class WordFinder:
+    """Finds words in texts by the rules by which a vocabulary was counted."""
+
+    def __init__(self, words: Sequence[str], rules: TextRules) -> None:
+        self._rules = rules
+        self._index = {word: row for row, word in enumerate(words)}
+        self._table, self._rows = FormTable(), np.empty(0, dtype=np.int32)  # forms met, and the row of each
+
+    def find(self, texts: Sequence[str]) -> Places:
+        """Return the words of texts; a few megabytes at a time are quickest."""
+        data = "\n".join(texts).encode("utf-8", "surrogatepass")
+        spans = find_words(data, self._rules.tokenizer)
+        spans = spans[spans[:, 0] != BREAK]
+        if self._table.n_forms > _MOST_FORMS:
+            self._table, self._rows = FormTable(), self._rows[:0]
+        forms = number_words(data, spans, self._table)
+        new = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
+        self._rows = np.concatenate((self._rows, new))
+        start, end = _in_characters(data, spans)
+        first = np.cumsum([0, *(len(text) + 1 for text in texts)])
+        text = np.searchsorted(first, start, side="right") - 1
+        return Places(text, start - first[text], end - first[text], self._rows[forms.ids])
+
+    def _row(self, form: bytes) -> int:
+        word = normalise(form.decode("utf-8", "surrogatepass"), self._rules)
+        return self._index.get(word, self._index.get(RARE, -1))
+
+
+def _in_characters(data: bytes, spans: NDArray[np.int32]) -> tuple[Int64s, Int64s]:
+    """Return starts and ends (n,) that are counted in bytes of UTF-8 as counted in characters."""
+    if data.isascii():
+        return spans[:, 0].astype(np.int64), spans[:, 1].astype(np.int64)
+    begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80  # a character, rather than going on with one
+    before = np.concatenate(([0], np.cumsum(begins)))
+    return before[spans[:, 0]], before[spans[:, 1]]
