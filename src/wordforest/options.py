@@ -223,6 +223,7 @@ SHORT_HELP = (
 # Helps and defaults that are too long for a row.
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items()) + "."
 _TOKENIZER = "words: raw text; whitespace: tokenised text, a sentence a line."
+_ERRORS = "What to do with bytes that are not UTF-8."
 _SUBSAMPLE = "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none."
 _ADDITIVE = "A parent has what it has itself plus all that its children have; codes at or above zero."
 _DENSITY = "With --lam auto: the share of non-zeros to aim at."
@@ -256,7 +257,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("tokenizer", choice("words", "whitespace"), "words", "text", _TOKENIZER),
         Option("lowercase", FLAG, True, "text", "Lower-case all words."),
         Option("numbers", FLAG, True, "text", "Numbers become #number#.", flags="--numbers/--keep-numbers"),
-        Option("errors", choice("strict", "replace"), "strict", "text", "What to do with bytes that are not UTF-8."),
+        Option("errors", choice("strict", "replace", "skip"), "strict", "text", _ERRORS),
         Option("dynamic_window", FLAG, False, "counts", "Pairs at distance d count in proportion to 1/d."),
         Option("subsample", RATE, 0.0, "counts word2vec", _SUBSAMPLE, by=dict.fromkeys(WORD2VEC, 1e-3)),
         Option("subsample_seed", SEED, 0, "counts", "Which occurrences --subsample drops."),

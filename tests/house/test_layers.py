@@ -28,7 +28,7 @@ ALLOWED = {
     "vectors": "errors coder.forest reading",  # whose labels and paths they hand on, imported when asked for
     "reading": "errors vectors coder.forest reading",
     "evaluation": "errors runtime vectors coder.forest evaluation",
-    "documents": "errors vectors coder.forest reading text evaluation.bootstrap documents",
+    "documents": "errors runtime vectors coder.forest reading text evaluation.bootstrap documents",
     "figures": "errors vectors coder.forest figures",
     "store": "errors runtime vectors coder.forest store",
     "explorer": "errors text vectors coder.forest reading documents figures store explorer",

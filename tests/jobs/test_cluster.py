@@ -297,7 +297,7 @@ def test_results_come_in_order_and_errors_come_through(cluster: Cluster, tmp_pat
     with pytest.raises(ZeroDivisionError):
         list(cluster.map((1).__truediv__, [1, 0]))
     (tmp_path / "bad.txt").write_bytes(b"word \xff\n" * 100)
-    with pytest.raises(InputError, match=r"bad.txt: line 1: byte 0xff is not valid UTF-8"):
+    with pytest.raises(InputError, match=r"bad.txt: line 1, column \d+: byte 0xff is not valid UTF-8"):
         wf.count_corpus(tmp_path / "bad.txt", tmp_path / "counts", cluster=cluster)
     assert not (tmp_path / "counts").exists()
 

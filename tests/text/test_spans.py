@@ -56,5 +56,5 @@ def test_standard_input_cannot_be_shared() -> None:
 def test_bad_text_names_the_span(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"good\nbad \xff here\nend\n")
-    with pytest.raises(InputError, match=r"bad.txt, bytes 5 to 21: line 1: byte 0xff is not valid UTF-8"):
+    with pytest.raises(InputError, match=r"bad.txt, bytes 5 to 21: line 1, column 5: byte 0xff is not valid UTF-8"):
         read_span(Span(str(path), 5, 21), TextRules())

@@ -19,7 +19,7 @@ from wordforest.baselines.svd import SvdSettings, hellinger_pca, pca
 from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.jobs.count import Corpus, Counted, associate, counts_for, names_of, reading
+from wordforest.jobs.count import Corpus, Counted, associate, counts_for, names_of, reading, sources_of
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.jobs.train import learn_in_job
@@ -29,7 +29,7 @@ from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings
 from wordforest.store import Run
 from wordforest.text import Vocabulary, choose_words, read_tokens
-from wordforest.text.reader import find_sources, total_bytes
+from wordforest.text.reader import total_bytes
 
 _PIECE = 1 << 22  # ids renumbered at a time
 
@@ -143,7 +143,7 @@ def read_sentences(job: Job, names: list[str], settings: CountSettings) -> Sente
     """Return the text as rows of its vocabulary."""
     if len(names) == 1 and store.is_counts_folder(Path(names[0])):
         raise InputError(f"{names[0]}: this baseline reads sentences, but counts have none. Give the text itself.")
-    sources = find_sources(names)
+    sources = sources_of(names, job.report.say)
     on_progress = reading(total_bytes(sources), job.report)
     tokens = read_tokens(
         sources,

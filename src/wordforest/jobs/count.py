@@ -132,7 +132,7 @@ def count_in_memory(job: Job, names: list[str], settings: CountSettings) -> Coun
 
 def _tally(job: Job, names: list[str], settings: CountSettings, place: ScratchFiles) -> Tally | ClusterTally:
     """Count pairs, on one machine into a place, on a cluster into the memory of its workers."""
-    sources = find_sources(names)
+    sources = sources_of(names, job.report.say)
     on_progress = reading(total_bytes(sources), job.report)
     if isinstance(job.executor, Cluster):
         return tally_on_cluster(sources, settings, job.executor, on_progress)
@@ -218,6 +218,14 @@ def names_of(corpus: Corpus) -> list[str]:
     return [str(corpus)] if isinstance(corpus, str | Path) else [str(name) for name in corpus]
 
 
+def sources_of(names: list[str], notice: Callable[[str], None] = lambda _: None) -> list[str]:
+    """Return the files that names stand for; a folder that wordforest has written is no text."""
+    for name in names:
+        if store.is_run_folder(Path(name)) or store.is_counts_folder(Path(name)):
+            raise InputError(f"{name}: this is a folder of results, not text. Name the text itself.")
+    return find_sources(names, notice)
+
+
 def counts_for(job: Job, names: list[str], settings: CountSettings, *, mapped: bool = False) -> Counted:
     """Return the counts that a job learns from: those of one counts folder, else of text, which is counted once.
 
@@ -242,7 +250,7 @@ def counts_for(job: Job, names: list[str], settings: CountSettings, *, mapped: b
 
 def _counted(job: Job, names: list[str], settings: CountSettings, own: Path) -> Path:
     """Return the folder that has the counts of text: one that had them before, else ``own``, counted into now."""
-    sources = find_sources(names)
+    sources = sources_of(names)
     before, content = _stamps(sources), content_hash(sources)
     made_of = {**asdict(settings), _CONTENT: content, **({} if content else {"corpus": names})}
     beside = own.parent.resolve().parent

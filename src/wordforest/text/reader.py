@@ -10,19 +10,20 @@ import glob
 import hashlib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from wordforest.errors import InputError
 from wordforest.runtime.disk import COMPRESSION, opened
+from wordforest.text.encoding import Errors, looks_binary, valid_utf8
+from wordforest.text.tables import table_kind
 
 CHUNK_BYTES = 8 << 20
-Errors = Literal["strict", "replace"]
+_HEAD = 8192  # bytes of a file in a folder that tell whether it is text
 
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # A line longer than a chunk is cut after a letter or digit and before a space: no word or sentence end is lost there.
 _SAFE_CUT = re.compile(r"(?s).*[^\W_](?=\s)")
 _LONGEST_LINE = 1 << 30  # where there is no such place; positions in a chunk are 32-bit numbers
@@ -37,11 +38,16 @@ class Chunk:
     last: bool  # nothing of this source follows
 
 
-def find_sources(corpus: str | Path | Iterable[str | Path]) -> list[str]:
-    """Return the files that a corpus stands for: files, folders (sorted, with subfolders), globs, URLs, '-'."""
+def find_sources(
+    corpus: str | Path | Iterable[str | Path], notice: Callable[[str], None] = lambda _: None
+) -> list[str]:
+    """Return the files that a corpus stands for: files, folders (sorted, with subfolders), globs, URLs, '-'.
+
+    Of a folder those that are text, or tables of texts; a ``notice`` names the others.
+    """
     items = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     try:
-        sources = [source for item in items for source in _expand(str(item))]
+        sources = [source for item in items for source in _expand(str(item), notice)]
     except OSError as error:  # no right to look, a name too long to be one
         raise InputError(f"{error.filename:.80}: cannot be found ({error.strerror}). Check the path.") from error
     if not sources:
@@ -84,26 +90,40 @@ def chunks_of(
     line = 1
     for data, last in _cut_at_lines(stream, source, size):
         text = data.removeprefix(codecs.BOM_UTF8) if begins and line == 1 else data
-        yield Chunk(_checked(text, source, line, errors), source, last)
+        yield Chunk(valid_utf8(text, source, line, errors), source, last)
         line += data.count(b"\n")
 
 
-def _expand(item: str) -> list[str]:
+def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
     if item == "-" or "://" in item:
         return [item]
     path = Path(item)
     if path.is_dir():
         found = (p for p in path.rglob("*") if p.is_file())
         files = sorted(str(p) for p in found if not any(part[0] == "." for part in p.relative_to(path).parts))
-        if not files:
-            raise InputError(f"{item}: the folder holds no files. Name a folder with text files in it.")
-        return files
+        texts = [file for file in files if not _is_binary(file)]
+        if len(texts) < len(files):
+            notice(f"{item}: skipped what is not text: {_listed([f for f in files if f not in {*texts}])}")
+        if not texts:
+            raise InputError(f"{item}: the folder holds no text files. Name a folder with text files in it.")
+        return texts
     if path.exists():
         return [item]
     matches = sorted(m for m in glob.glob(item, recursive=True) if Path(m).is_file())  # noqa: PTH207 absolute globs too
     if not matches:
         raise InputError(f"{item}: no such file or folder. Check the path.")
     return matches
+
+
+def _is_binary(file: str) -> bool:
+    if table_kind(file):
+        return False
+    with Path(file).open("rb") if Path(file).suffix.lower() not in COMPRESSION else opened(file) as stream:
+        return looks_binary(stream.read(_HEAD))
+
+
+def _listed(files: list[str]) -> str:
+    return ", ".join(files[:20]) + (f" and {len(files) - 20} more" if len(files) > 20 else "")
 
 
 def _cut_at_lines(stream: BinaryIO, source: str, size: int) -> Iterator[tuple[bytes, bool]]:
@@ -129,26 +149,3 @@ def _cut_inside_line(data: bytes) -> int:
     tail = data[-(1 << 16) :].decode("utf-8", "surrogateescape")  # may begin and end inside a character
     match = _SAFE_CUT.match(tail)
     return len(data) - len(tail[match.end() :].encode("utf-8", "surrogateescape")) if match else 0
-
-
-def _checked(data: bytes, source: str, line: int, errors: Errors) -> bytes:
-    if data.startswith(_UTF16) and line == 1:
-        raise InputError(
-            f"{source}: line 1: this is UTF-16, expected UTF-8. Convert it, for example with iconv -t UTF-8."
-        )
-    if (nul := data.find(b"\0")) >= 0:
-        at = line + data.count(b"\n", 0, nul)
-        raise InputError(f"{source}: line {at}: found a NUL byte, so this is not a text file. Name a UTF-8 text file.")
-    if data.isascii():
-        return data
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if errors == "replace":
-            return data.decode("utf-8", errors="replace").encode()
-        at = line + data.count(b"\n", 0, error.start)
-        raise InputError(
-            f"{source}: line {at}: byte 0x{data[error.start]:02x} is not valid UTF-8 ({error.reason}). "
-            "Convert the file to UTF-8, or add --errors replace."
-        ) from error
-    return data

@@ -20,7 +20,8 @@ from wordforest.errors import InputError
 from wordforest.options import Checked, default
 from wordforest.runtime.disk import ScratchFiles, read_at, write_at
 from wordforest.runtime.machine import Executor, Threads, kernel
-from wordforest.text.reader import CHUNK_BYTES, Chunk, Errors, find_sources, read_chunks
+from wordforest.text.encoding import Errors
+from wordforest.text.reader import CHUNK_BYTES, Chunk, find_sources, read_chunks
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
 
 _MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew, with little memory
@@ -194,14 +195,19 @@ class WordIds:
 
         So a file cut in two at a border changes nothing.
         """
-        new = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
-        rows = self._rows[forms.table] = np.concatenate((self._rows.get(forms.table, new[:0]), new))
-        while len(self.counts) < len(self.index):
-            self.counts = np.concatenate((self.counts, np.zeros_like(self.counts)))
+        rows = self.words_of(forms)
         ids = _renumbered(forms.ids, rows, self.counts, self._border, last)
         self._border = bool(ids[-1] == BREAK) if len(ids) else self._border
         self.n_tokens += int(np.count_nonzero(ids >= 0))
         return ids
+
+    def words_of(self, forms: Forms) -> NDArray[np.int32]:
+        """Return the word of every form that the table of a chunk has met so far, (forms,)."""
+        new = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
+        rows = self._rows[forms.table] = np.concatenate((self._rows.get(forms.table, new[:0]), new))
+        while len(self.counts) < len(self.index):
+            self.counts = np.concatenate((self.counts, np.zeros_like(self.counts)))
+        return rows
 
     def _row(self, form: bytes) -> int:
         word = normalise(form.decode(), self._rules)
@@ -275,8 +281,10 @@ class WordRules(Checked):
     keep_words: tuple[str, ...] = default("keep_words")  # kept if they occur at all, before all others
 
 
-def choose_words(words: list[str], counts: NDArray[np.int64], rules: WordRules) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Keep words by the rules; all others become ``#rare#``.
+def choose_words(
+    words: list[str], counts: NDArray[np.int64], rules: WordRules, fit: Callable[[int], bool] = lambda _: True
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Keep words by the rules that ``fit``, a function of their number; all others become ``#rare#``.
 
     Returns the vocabulary and, for each of the ``words`` given, its row in it, shape (len(words),).
     The words of a list come first: the most frequent of the others fill up the places left by ``max_vocab``.
@@ -284,7 +292,9 @@ def choose_words(words: list[str], counts: NDArray[np.int64], rules: WordRules) 
     listed = frozenset(rules.keep_words) - {RARE}
     times = counts.tolist()
     kept = [
-        i for i, word in enumerate(words) if word != RARE and times[i] >= (1 if word in listed else rules.min_count)
+        i
+        for i, word in enumerate(words)
+        if word != RARE and (times[i] >= 1 if word in listed else times[i] >= rules.min_count and fit(i))
     ]
     if rules.max_vocab is not None and len(kept) > rules.max_vocab:
         kept.sort(key=lambda i: (words[i] not in listed, -times[i], words[i]))

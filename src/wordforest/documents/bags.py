@@ -1,0 +1,218 @@
+"""Documents to words: how often each word of a vocabulary stands in each document.
+
+Many documents are split at once by the compiled tokeniser; blocks of them go to workers. Blocks are cut by the
+documents alone, and counts are integers, so the result is the same for any number of workers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordforest.errors import InputError
+from wordforest.runtime.machine import Executor, Threads, kernel
+from wordforest.text import RARE, TextRules, Vocabulary, WordRules, choose_words
+from wordforest.text.documents import Document
+from wordforest.text.tokenizer import FormTable, split_documents
+from wordforest.text.tokens import WordIds, normalise
+
+CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
+Int32s: TypeAlias = NDArray[np.int32]
+Int64s: TypeAlias = NDArray[np.int64]
+
+_BLOCK_BYTES = 1 << 22
+_MOST_DOCUMENTS = 1 << 13  # of a block
+_LONGEST = 1 << 30  # positions in a block are 32-bit numbers
+_MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """How often each word of a vocabulary stands in each document; ``counts`` is (documents, V) CSR of integers."""
+
+    ids: list[str]
+    fields: dict[str, list[Any]]  # columns kept beside the text, a value for each document
+    counts: CSR
+
+
+def count_words(
+    documents: Iterable[Document],
+    vocabulary: Vocabulary,
+    rules: TextRules | None = None,
+    *,
+    executor: Executor | None = None,
+) -> Iterator[Bags]:
+    """Yield the words of documents, a block of some thousand documents at a time.
+
+    Words outside of the vocabulary count as its ``#rare#``, or not at all where it has none. A list of tokens is split
+    as it is; lower case and numbers follow the rules all the same.
+    """
+    rules, own = rules or TextRules(), threading.local()
+    index, n_rows = vocabulary.index, len(vocabulary)
+    rare = index.get(RARE, -1)
+
+    def counted(block: _Block) -> Bags:
+        if getattr(own, "table", None) is None or own.table.n_forms > _MOST_FORMS:
+            own.table, own.rows = FormTable(), np.empty(0, dtype=np.int32)
+        forms, borders = split_documents(block.texts, block.tokenizer(rules), own.table)
+        new = [index.get(normalise(form.decode(), rules), rare) for form in forms.forms]
+        own.rows = np.concatenate((own.rows, np.array(new, dtype=np.int32)))
+        return block.bags(_counted(forms.ids, borders, own.rows, n_rows), n_rows)
+
+    return (executor or Threads()).map(counted, _blocks(documents))
+
+
+def learn_words(
+    documents: Iterable[Document],
+    rules: TextRules | None = None,
+    words: WordRules | None = None,
+    *,
+    min_df: float = 1,
+    max_df: float = 1.0,
+    executor: Executor | None = None,
+) -> tuple[Vocabulary, Bags]:
+    """Find the vocabulary of documents and count them under it, in one reading.
+
+    Words are kept by the rules, if they stand in ``min_df`` documents or more and in ``max_df`` or fewer: a whole
+    number of them, or a share of all. All others become ``#rare#``, as in training.
+    """
+    rules, own, executor = rules or TextRules(), threading.local(), executor or Threads()
+    known = WordIds(rules)
+
+    def split(block: _Block) -> tuple[_Block, Any, Int64s]:
+        if getattr(own, "table", None) is None or own.table.n_forms > _MOST_FORMS:
+            own.table = FormTable()
+        return block, *split_documents(block.texts, block.tokenizer(rules), own.table)
+
+    read: list[tuple[_Block, Int32s, Int64s]] = []  # ids of words, and where documents begin and end
+    for block, forms, borders in executor.map(split, _blocks(documents)):
+        read.append((block.without_texts(), known.words_of(forms)[forms.ids], borders))
+    if not read:
+        raise InputError("there are no documents. Give at least one.")
+    n_words = len(known.index)
+    counts = np.sum([np.bincount(ids, minlength=n_words) for _, ids, _ in read], axis=0)
+    in_range = _within(read, n_words, min_df, max_df, executor)
+    vocabulary, rows = choose_words([*known.index], counts, words or WordRules(), in_range.__getitem__)
+    n_rows = len(vocabulary)
+    done = executor.map(lambda part: part[0].bags(_counted(*part[1:], rows, n_rows), n_rows), read)
+    return vocabulary, join_bags(list(done))
+
+
+def join_bags(parts: Sequence[Bags]) -> Bags:
+    """Put blocks of documents one below the other."""
+    names = dict.fromkeys(name for part in parts for name in part.fields)
+    fields = {
+        name: [value for part in parts for value in part.fields.get(name, [None] * len(part.ids))] for name in names
+    }
+    counts = sparse.vstack([part.counts for part in parts], format="csr")
+    return Bags([one for part in parts for one in part.ids], fields, sparse.csr_array(counts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some documents, their texts in UTF-8; either all of them came as lists of tokens, or none."""
+
+    ids: list[str]
+    fields: dict[str, list[Any]]
+    texts: list[bytes]
+    tokenised: bool
+
+    def tokenizer(self, rules: TextRules) -> Any:
+        return "whitespace" if self.tokenised else rules.tokenizer
+
+    def without_texts(self) -> _Block:
+        return _Block(self.ids, self.fields, [], self.tokenised)
+
+    def bags(self, counted: tuple[Int64s, Int32s, Int32s], n_rows: int) -> Bags:
+        indptr, columns, values = counted
+        matrix = sparse.csr_array((values, columns, indptr), shape=(len(self.ids), n_rows))
+        return Bags(self.ids, self.fields, matrix)
+
+
+def _blocks(documents: Iterable[Document]) -> Iterator[_Block]:
+    waiting: list[Document] = []
+    texts: list[bytes] = []
+    size, tokenised = 0, False
+    for document in documents:
+        text = _in_utf8(document)
+        is_list = not isinstance(document.text, str)
+        full = size + len(text) > _BLOCK_BYTES or len(waiting) == _MOST_DOCUMENTS
+        if waiting and (full or is_list != tokenised):
+            yield _block(waiting, texts, tokenised)
+            waiting, texts, size = [], [], 0
+        tokenised, size = is_list, size + len(text)
+        waiting.append(document)
+        texts.append(text)
+    if waiting:
+        yield _block(waiting, texts, tokenised)
+
+
+def _block(documents: list[Document], texts: list[bytes], tokenised: bool) -> _Block:
+    names = dict.fromkeys(name for one in documents for name in one.fields)
+    fields = {name: [one.fields.get(name) for one in documents] for name in names}
+    return _Block([one.id for one in documents], fields, texts, tokenised)
+
+
+def _in_utf8(document: Document) -> bytes:
+    """Return the text for the tokeniser, which knows neither byte 0 nor lone surrogates: both separate words."""
+    data = document.joined.encode("utf-8", "replace").replace(b"\0", b" ")
+    if len(data) > _LONGEST:
+        raise InputError(
+            f"document {document.id}: it has more than {_LONGEST >> 30} GiB of text. Cut it into several documents."
+        )
+    return data
+
+
+def _within(
+    read: list[tuple[_Block, Int32s, Int64s]], n_words: int, min_df: float, max_df: float, executor: Executor
+) -> NDArray[np.bool_]:
+    """Say of every word whether the number of its documents is in the range, (words,)."""
+    n_documents = sum(len(block.ids) for block, *_ in read)
+    least, most = _number(min_df, n_documents), _number(max_df, n_documents)
+    if least > most:
+        raise InputError(f"min_df = {min_df} is more than max_df = {max_df} of {n_documents} documents. Choose others.")
+    if least <= 1 and most >= n_documents:
+        return np.ones(n_words, dtype=np.bool_)
+    same = np.arange(n_words, dtype=np.int32)
+    found = executor.map(lambda part: np.bincount(_counted(*part[1:], same, n_words)[1], minlength=n_words), read)
+    in_documents = np.sum(list(found), axis=0)
+    fits: NDArray[np.bool_] = (in_documents >= least) & (in_documents <= most)
+    return fits
+
+
+def _number(df: float, n_documents: int) -> float:
+    """Return a number of documents: a whole number is one, a float is a share of all, as in scikit-learn."""
+    if df < 0 or (isinstance(df, float) and df > 1):
+        raise InputError(f"min_df or max_df = {df}, but it must be a share from 0.0 to 1.0, or a whole number.")
+    return df * n_documents if isinstance(df, float) else df
+
+
+@kernel
+def _counted(ids: Int32s, borders: Int64s, lookup: Int32s, n_rows: int) -> tuple[Int64s, Int32s, Int32s]:
+    """Count rows by document: ``lookup`` has the row of every id, below 0 for none. Returns CSR, columns in order."""
+    seen = np.zeros(n_rows, dtype=np.int32)
+    columns, values = np.empty(len(ids), dtype=np.int32), np.empty(len(ids), dtype=np.int32)
+    indptr = np.zeros(len(borders), dtype=np.int64)
+    n = 0
+    for d in range(len(borders) - 1):
+        first = n
+        for t in range(borders[d], borders[d + 1]):
+            row = lookup[ids[t]]
+            if row < 0:
+                continue
+            if seen[row] == 0:
+                columns[n] = row
+                n += 1
+            seen[row] += 1
+        columns[first:n].sort()
+        for k in range(first, n):
+            values[k] = seen[columns[k]]
+            seen[columns[k]] = 0
+        indptr[d + 1] = n
+    return indptr, columns[:n].copy(), values[:n].copy()

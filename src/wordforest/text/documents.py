@@ -1,0 +1,236 @@
+"""Where documents come from: tables, folders, lines of text files, and objects of Python; one at a time.
+
+| source | a document is | its id |
+|---|---|---|
+| .csv .tsv .jsonl .parquet | a row | the column ``id`` where there is one, else the number of the row |
+| a folder | a file (a row of a table) | its path in the folder |
+| other files | a line | the number of the line |
+| a list or generator of strings, of token lists, of rows as dictionaries, of spaCy documents | an item | its index |
+| a column or a frame of pandas or Polars | a row | the label of its index |
+
+Nothing is lost: a missing text is an empty document, a missing id is the number, and of ids that occur again the later
+ones get a suffix, as in ``a#2``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wordforest.errors import InputError
+from wordforest.runtime.disk import opened
+from wordforest.text.encoding import Errors, lines_of, valid_utf8
+from wordforest.text.reader import find_sources
+from wordforest.text.tables import check_columns, guess_text, read_table, table_kind, text_column
+
+Notice: TypeAlias = Callable[[str], None]
+_LOOK = 1000  # rows that are looked at before the columns are known
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text, or its tokens, with a name and what else is known of it."""
+
+    id: str
+    text: str | Sequence[str]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def joined(self) -> str:
+        """The text, or the tokens with spaces between; inside a token a space is written as an underscore."""
+        if isinstance(self.text, str):
+            return self.text
+        joined = " ".join(self.text)
+        spaced = len(joined.split()) > len(self.text)
+        return " ".join("_".join(token.split()) for token in self.text) if spaced else joined
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are read."""
+
+    text: str | None = None
+    id: str | None = None
+    keep: tuple[str, ...] = ()
+
+    def among(self, names: Sequence[str], text: str) -> Columns:
+        """Return the columns to read of a table with these names; a column ``id`` is the id if none was named."""
+        usual = "id" if "id" in names and text != "id" else None
+        return replace(self, text=text, id=self.id or usual)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """All but the text: the id, if there is one, first."""
+        return (*([self.id] if self.id else []), *self.keep)
+
+    def document(self, number: str, row: Sequence[Any]) -> Document:
+        """Return a row, text and others, as a document."""
+        text, *others = row
+        known = others.pop(0) if self.id else None
+        return Document(
+            number if _is_missing(known) else str(known), text_of(text), dict(zip(self.keep, others, strict=True))
+        )
+
+
+def read_documents(
+    source: Any,
+    *,
+    text: str | None = None,
+    id: str | None = None,  # noqa: A002 as the option is called
+    keep: Iterable[str] = (),
+    errors: Errors = "strict",
+    notice: Notice = lambda _: None,
+) -> Iterator[Document]:
+    """Yield documents from a file, a folder, a glob or a URL (or several paths), or from objects of Python.
+
+    ``text`` and ``id`` name columns of tables, ``keep`` those that documents carry along. A list of strings is a list
+    of texts; several names of files are for ``read_files``. ``notice`` hears which column was taken for the text, which
+    files were skipped, and which ids occur twice.
+    """
+    columns = Columns(text, id, tuple(keep))
+    if isinstance(source, str | Path):
+        return read_files([source], columns, errors, notice)
+    if hasattr(source, "columns") and hasattr(source, "head"):
+        return _unique(_from_frame(source, columns, notice), notice)
+    if not isinstance(source, Iterable):
+        raise InputError(f"documents = {source!r:.80}, but they must be a path, or an iterable of texts.")
+    items = iter(source)
+    first = [*islice(items, 1)]
+    if first and isinstance(first[0], Path):
+        return read_files([*first, *items], columns, errors, notice)
+    labels = source.index if hasattr(source, "index") and not callable(source.index) else None
+    return _unique(_from_items(chain(first, items), labels, columns, notice), notice)
+
+
+def read_files(
+    names: Sequence[str | Path], columns: Columns, errors: Errors = "strict", notice: Notice = lambda _: None
+) -> Iterator[Document]:
+    """Yield the documents of files, folders, globs and URLs."""
+
+    def found() -> Iterator[Document]:
+        places = [(Path(name) if Path(name).is_dir() else None, find_sources(name, notice)) for name in names]
+        several = sum(len(sources) for _, sources in places) > 1
+        for folder, sources in places:
+            for source in sources:
+                name = str(Path(source).relative_to(folder)) if folder else source
+                yield from _from_file(source, name, columns, errors, notice, whole=folder is not None, several=several)
+
+    return _unique(found(), notice)
+
+
+def text_of(value: Any) -> str | Sequence[str]:
+    """Return a value as a text or as tokens: a missing one is empty, a spaCy document its words."""
+    if isinstance(value, str):
+        return value
+    if _is_missing(value):
+        return ""
+    if isinstance(value, Iterable):
+        return [token if isinstance(token, str) else _word(token) for token in value if not _is_mark(token)]
+    return str(value)
+
+
+def _word(token: Any) -> str:
+    found = getattr(token, "text", token)
+    if not isinstance(found, str):
+        raise InputError(f"a token is {token!r:.80}, but it must be a string. Give texts, or lists of strings.")
+    return found
+
+
+def _is_mark(token: Any) -> bool:
+    """Say whether a token of spaCy is punctuation or white space."""
+    return bool(getattr(token, "is_punct", False) or getattr(token, "is_space", False))
+
+
+def _is_missing(value: Any) -> bool:
+    """Say whether a value stands for none: None, NaN, or the NA and NaT of pandas."""
+    return (
+        value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
+    )
+
+
+def _from_file(
+    source: str, name: str, columns: Columns, errors: Errors, notice: Notice, *, whole: bool, several: bool
+) -> Iterator[Document]:
+    before = f"{name}:" if several else ""
+    if table_kind(source):
+        text, names = text_column(source, columns.text, errors)
+        if columns.text is None:
+            notice(f"{source}: the column {text!r} is read as the text")
+        own = columns.among(names, text)
+        for number, row in enumerate(read_table(source, text, own.others, errors), 1):
+            yield own.document(f"{before}{number}", row)
+        return
+    if not whole:
+        _refuse_columns(source, columns)
+    with _stream(source) as stream:
+        if whole:
+            yield Document(name, valid_utf8(stream.read(), source, 1, errors).decode("utf-8-sig"))
+            return
+        for number, line in enumerate(lines_of(stream, source, errors), 1):
+            yield Document(f"{before}{number}", line.rstrip("\r\n"))
+
+
+def _refuse_columns(source: str, columns: Columns) -> None:
+    for name in filter(None, (columns.text, *columns.others)):
+        raise InputError(f"{source}: it has no columns, but {name!r} was asked for. Leave it out, or give a table.")
+
+
+def _stream(source: str) -> AbstractContextManager[Any]:
+    return nullcontext(sys.stdin.buffer) if source == "-" else opened(source)
+
+
+def _from_items(items: Iterator[Any], labels: Any, columns: Columns, notice: Notice) -> Iterator[Document]:
+    first = [*islice(items, _LOOK)]
+    items = chain(first, items)
+    numbered = zip(items, labels, strict=True) if labels is not None else ((item, n) for n, item in enumerate(items))
+    if first and isinstance(first[0], Mapping):
+        own = _columns_of([row for row in first if isinstance(row, Mapping)], columns, notice)
+        for row, number in numbered:
+            yield own.document(str(number), [row.get(name) for name in (own.text, *own.others)])
+        return
+    _refuse_columns("a list of texts", columns)
+    for item, number in numbered:
+        yield item if isinstance(item, Document) else Document(str(number), text_of(item))
+
+
+def _from_frame(frame: Any, columns: Columns, notice: Notice) -> Iterator[Document]:
+    names, head = [*map(str, frame.columns)], frame.head(_LOOK)
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*(head[name] for name in names), strict=True)]
+    own = _columns_of(rows, columns, notice, names)
+    labels = getattr(frame, "index", None)
+    values = zip(*(frame[name] for name in (own.text, *own.others)), strict=True)
+    for number, row in enumerate(values) if labels is None else zip(labels, values, strict=True):
+        yield own.document(str(number), row)
+
+
+def _columns_of(
+    rows: Sequence[Mapping[str, Any]], columns: Columns, notice: Notice, names: Sequence[str] | None = None
+) -> Columns:
+    names = names or [*dict.fromkeys(name for row in rows for name in row)]
+    text = columns.text or guess_text("the table", rows, names)
+    if columns.text is None:
+        notice(f"the column {text!r} is read as the text")
+    own = columns.among(names, text)
+    check_columns("the table", [text, *own.others], names)
+    return own
+
+
+def _unique(documents: Iterator[Document], notice: Notice) -> Iterator[Document]:
+    """Give ids that occur again a suffix."""
+    times: dict[str, int] = {}
+    told = False
+    for document in documents:
+        own = document.id
+        while own in times:
+            times[document.id] += 1
+            own = f"{document.id}#{times[document.id]}"
+        times[own] = 1
+        if own != document.id and not told:
+            notice(f"the id {document.id!r} occurs again: it becomes {own!r}, and others likewise")
+            told = True
+        yield document if own == document.id else replace(document, id=own)

@@ -1,0 +1,166 @@
+"""Tables of texts: CSV, TSV, JSON Lines and Parquet, plain or compressed, read row by row and by the columns asked for.
+
+Where no column is named as the text, the one that looks like text is taken; where that is none or several, it is an
+error that lists them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO
+
+from wordforest.errors import InputError, MissingExtraError
+from wordforest.runtime.disk import COMPRESSION, opened
+from wordforest.text.encoding import Errors, lines_of
+
+_LOOK = 1000  # rows that are looked at before the columns are known
+_BATCH = 4096  # rows of Parquet at a time
+_LONGEST_FIELD = (1 << 31) - 1
+Row = Mapping[str, Any]
+
+
+def table_kind(name: str) -> str:
+    """Return .csv, .tsv, .jsonl or .parquet for the name of a table, compressed or not, else nothing.
+
+    >>> table_kind("a/b.CSV.gz"), table_kind("b.txt")
+    ('.csv', '')
+    """
+    suffixes = PurePosixPath(name.lower()).suffixes
+    last = [suffix for suffix in suffixes[-2:] if suffix not in COMPRESSION][-1:]
+    return last[0] if last and last[0] in _READERS else ""
+
+
+def read_table(
+    source: str, text: str, others: Sequence[str] = (), errors: Errors = "strict"
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the text and the ``others`` of every row as they are; None where a row has no such field."""
+    wanted = [text, *others]
+    with opened(source) as stream:
+        names, rows = _READERS[table_kind(source)](stream, source, wanted, errors)
+        first = list(islice(rows, _LOOK))
+        check_columns(source, wanted, names or _names(first))
+        for row in chain(first, rows):
+            yield tuple(row.get(name) for name in wanted)
+
+
+def text_column(source: str, text: str | None, errors: Errors = "strict") -> tuple[str, list[str]]:
+    """Return which column of a table is its text, and all its columns."""
+    with opened(source) as stream:
+        names, rows = _READERS[table_kind(source)](stream, source, None, errors)
+        first = list(islice(rows, _LOOK))
+    names = names or _names(first)
+    text = text or guess_text(source, first, names)
+    check_columns(source, [text], names)
+    return text, names
+
+
+def check_columns(source: str, wanted: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a column that a table does not have."""
+    for name in wanted:
+        if name not in names:
+            raise InputError(f"{source}: there is no column {name!r}. Its columns are: {', '.join(names)}.")
+
+
+def guess_text(source: str, rows: Sequence[Row], names: Sequence[str]) -> str:
+    """Return the one column that looks like text: most of its values are several words.
+
+    A column called text goes before others, and the only column of strings is the text in any case.
+    """
+    strings = {name: _strings(rows, name) for name in names}
+    several = [name for name, values in strings.items() if 2 * sum(map(_is_text, values)) > len(values)]
+    named = [name for name in several if name.lower() == "text"]
+    worded = [name for name, values in strings.items() if any(any(map(str.isalpha, value)) for value in values)]
+    for found in (named, several, worded):
+        if len(found) == 1:
+            return found[0]
+    what = f"{len(several)} columns look like text" if several else "no column looks like text"
+    raise InputError(
+        f"{source}: {what}, so the one to read has to be named. Add --text COLUMN. Its columns are: {', '.join(names)}."
+    )
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return [*dict.fromkeys(name for row in rows for name in row)]
+
+
+def _strings(rows: Sequence[Row], name: str) -> list[str]:
+    return [value for row in rows if isinstance(value := row.get(name), str) and value.strip()]
+
+
+def _is_text(value: str) -> bool:
+    """Say whether a value is several words, or a run of letters as scripts without spaces have them."""
+    n_words = sum(any(map(str.isalpha, part)) for part in value.split())
+    return n_words > 1 or (not value.isascii() and len(value) > 8)
+
+
+def _read_csv(stream: BinaryIO, source: str, _: list[str] | None, errors: Errors) -> tuple[list[str], Iterator[Row]]:
+    csv.field_size_limit(_LONGEST_FIELD)
+    lines = lines_of(stream, source, errors)
+    first = next(lines, "")
+    separator = "\t" if table_kind(source) == ".tsv" else max(",;\t", key=first.count)
+    reader = csv.reader(chain([first], lines), delimiter=separator)
+    names = next(reader, [])
+    if len({*names}) < len(names):
+        raise InputError(f"{source}: line 1: two columns have one name: {', '.join(names)}. Rename one of them.")
+
+    def rows() -> Iterator[Row]:
+        try:
+            for row in filter(None, reader):
+                if len(row) > len(names):
+                    raise InputError(
+                        f"{source}: line {reader.line_num}: found {len(row)} fields, but the first line names "
+                        f"{len(names)} columns. Put quotes around fields with {separator!r} inside."
+                    )
+                yield dict(zip(names, row, strict=False))
+        except csv.Error as error:
+            raise InputError(f"{source}: line {reader.line_num}: not CSV ({error}). Write it again.") from error
+
+    return names, rows()
+
+
+def _read_jsonl(stream: BinaryIO, source: str, _: list[str] | None, errors: Errors) -> tuple[list[str], Iterator[Row]]:
+    def rows() -> Iterator[Row]:
+        for number, line in enumerate(lines_of(stream, source, errors), 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{source}: line {number}: not JSON ({error}). Write an object a line.") from error
+            if not isinstance(row, dict):
+                raise InputError(f"{source}: line {number}: expected an object, as in {{'text': '...'}}.")
+            yield row
+
+    return [], rows()
+
+
+def _read_parquet(
+    stream: BinaryIO, source: str, columns: list[str] | None, _: Errors
+) -> tuple[list[str], Iterator[Row]]:
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise MissingExtraError("Parquet", "parquet") from error
+    try:
+        file = ParquetFile(stream)
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        raise InputError(f"{source}: not a usable Parquet file ({error}). Write it again.") from error
+    names = list(file.schema_arrow.names)
+    check_columns(source, columns or [], names)
+
+    def rows() -> Iterator[Row]:
+        try:
+            for batch in file.iter_batches(_BATCH, columns=columns):
+                yield from batch.to_pylist()
+        except (OSError, ValueError, pyarrow.ArrowException) as error:
+            raise InputError(f"{source}: cannot be read to its end ({error}). Write it again.") from error
+
+    return names, rows()
+
+
+_READERS = {".csv": _read_csv, ".tsv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
