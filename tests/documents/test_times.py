@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from wordforest.documents.times import binned, is_missing
@@ -29,7 +30,6 @@ def test_a_month_however_it_is_written(may: Any) -> None:
 
 
 def test_times_of_a_data_frame() -> None:
-    pandas = pytest.importorskip("pandas")
     column = pandas.Series(pandas.to_datetime(["1994-05-17", None, "1996-01-01"]))
     found = binned(column, "year")
     assert found.starts == [1994, 1995, 1996]

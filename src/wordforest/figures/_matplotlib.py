@@ -44,6 +44,7 @@ def matplotlib() -> ModuleType:
         import matplotlib.cm
         import matplotlib.collections
         import matplotlib.colors
+        import matplotlib.dates
         import matplotlib.figure
         import matplotlib.font_manager
         import matplotlib.lines

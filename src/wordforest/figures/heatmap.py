@@ -71,7 +71,7 @@ def heatmap(
             axes.imshow(rgb(part, end, style.palette), aspect="auto", interpolation="nearest")
             _name_rows(axes, shown[title], style)
             _name_columns(axes, names[title], A, width - _MARGIN, style)
-            _rule(axes, part.shape, (width - _MARGIN) / part.shape[1])
+            rule(axes, part.shape, (width - _MARGIN) / part.shape[1])
             axes.set_title(shortened(title), fontsize=style.text + 1, loc="left")
         add_color_bar(figure, list(panels), values, end, style, below=_height_of_names([*names.values()][-1], style))
     return figure
@@ -124,7 +124,7 @@ def _name_columns(axes: Axes, names: list[str], A: NDArray[np.float64], width: f
     axes.set_xlabel(f"dimension{noted}, from lowest to highest mean", fontsize=style.text)
 
 
-def _rule(axes: Axes, shape: tuple[int, ...], column: float) -> None:
+def rule(axes: Axes, shape: tuple[int, ...], column: float) -> None:
     """Draw lines between rows, and between columns that are wide enough, so that a white cell is seen as a cell."""
     axes.set_yticks(np.arange(0.5, shape[0] - 1), minor=True)
     axes.grid(which="minor", axis="y", color=_GRID, linewidth=0.5)

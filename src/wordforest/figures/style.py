@@ -90,11 +90,17 @@ def ink_on(colors: NDArray[np.float64]) -> list[str]:
 
 
 def add_color_bar(
-    figure: Figure, axes: Axes | list[Axes], values: ArrayLike, limit: float, style: Style, below: float = 0.0
+    figure: Figure,
+    axes: Axes | list[Axes],
+    values: ArrayLike,
+    limit: float,
+    style: Style,
+    below: float = 0.0,
+    label: str = "coefficient (white: exactly 0)",
 ) -> None:
     """Draw the scale of some values beside the axes, from -limit or 0 to limit, pointed where values are beyond.
 
-    ``below`` is the height in inches of what stands under the axes.
+    ``below`` is the height in inches of what stands under the axes. A short bar has the first word of the label.
     """
     mpl = matplotlib()
     lowest, highest = float(np.min(values)), float(np.max(values))
@@ -113,7 +119,7 @@ def add_color_bar(
     bar.formatter = mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     bar.update_ticks()
     bar.ax.tick_params(labelsize=style.small, length=2.5, width=0.6, color=LINE)
-    bar.set_label("coefficient (white: exactly 0)" if length > 1.8 else "coefficient", fontsize=style.text)
+    bar.set_label(label if length > 1.8 else label.split()[0], fontsize=style.text)
 
 
 def _ramp(strength: NDArray[np.float64], ramp: Ramp) -> NDArray[np.float64]:

@@ -1,0 +1,93 @@
+"""Tables as people who come from BERTopic expect them: columns by name, for a file or for a data frame of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.coder.forest import Forest
+from wordforest.documents.groups import GroupShares
+from wordforest.errors import MissingExtraError
+
+Table: TypeAlias = dict[str, list[Any]]
+
+_TYPICAL = 3  # documents named with a node
+
+
+class OnForest(Protocol):
+    """Documents on a forest: n ids, shares (n, M), a label for each of the M nodes."""
+
+    @property
+    def ids(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def shares(self) -> Any: ...  # noqa: D102
+    @property
+    def forest(self) -> Forest: ...  # noqa: D102
+    @property
+    def labels(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def stability(self) -> Any: ...  # noqa: D102
+    def main_path(self) -> NDArray[Any]: ...  # noqa: D102
+    def typical(self, node: int, k: int) -> Sequence[Any]: ...  # noqa: D102
+
+
+def topic_info(documents: OnForest) -> Table:
+    """Return a row for every node: its place, its share of all documents, and how many have it on their main path."""
+    forest, path = documents.forest, documents.main_path()
+    M = len(forest)
+    stability = [None] * M if documents.stability is None else np.asarray(documents.stability, dtype=float).tolist()
+    return {
+        "node": list(range(M)),
+        "parent": forest.parent.tolist(),
+        "depth": forest.depth.tolist(),
+        "label": [*documents.labels],
+        "share": np.asarray(documents.shares.mean(axis=0), dtype=float).ravel().tolist(),
+        "documents": np.bincount(path[path >= 0], minlength=M).tolist(),
+        "stability": stability,
+        "typical": [[documents.ids[row] for row in documents.typical(node, _TYPICAL)] for node in range(M)],
+    }
+
+
+def document_info(documents: OnForest) -> Table:
+    """Return a row for every document: the node of its main path at each depth, -1 below its end, and the shares."""
+    path = documents.main_path()  # (n, depths)
+    rows = np.arange(len(path))
+    table: Table = {"document": [*documents.ids]}
+    table |= {f"depth{d}": path[:, d].tolist() for d in range(path.shape[1])}
+    for d in range(path.shape[1]):
+        share = np.asarray(documents.shares[rows, np.maximum(path[:, d], 0)], dtype=float).ravel()
+        table[f"share{d}"] = np.where(path[:, d] < 0, 0.0, share).tolist()
+    return table
+
+
+def topics_over_time(found: GroupShares, labels: Sequence[str]) -> Table:
+    """Return a row for every node and bin of time, those without documents included."""
+    return _cells(found, labels, "time", ("share", "low", "high"))
+
+
+def topics_per_class(found: GroupShares, labels: Sequence[str]) -> Table:
+    """Return a row for every node and group; ``difference`` is from the share in all other groups."""
+    return _cells(found, labels, "group", ("share", "low", "high", "difference", "p", "q"))
+
+
+def _cells(found: GroupShares, labels: Sequence[str], by: str, columns: Sequence[str]) -> Table:
+    G, M = found.share.shape
+    table: Table = {
+        "node": np.repeat(np.arange(M), G).tolist(),
+        "label": [label for label in labels for _ in range(G)],
+        by: found.groups * M,
+    }
+    table |= {name: getattr(found, name).T.ravel().tolist() for name in columns}
+    return table | {"documents": found.documents.tolist() * M}
+
+
+def as_frame(table: Mapping[str, Sequence[Any]]) -> Any:
+    """Return a table as a DataFrame of pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("a data frame", "frames") from error
+    return pandas.DataFrame({name: [*column] for name, column in table.items()})
