@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from typer.testing import CliRunner
 
 import wordforest.cli.draw
@@ -139,3 +140,61 @@ def test_map_of_the_default_groups(saved: str, tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert '"stage": "map"' in result.stderr
     assert {">good<", ">bad<", ">mine<"} <= set(re.findall(r">[^<>]+<", (tmp_path / "m.svg").read_text()))
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> str:
+    """A folder of documents on two trees of two nodes, in two groups and three years, the middle one empty."""
+    share = [0.7, 0.3, 0.3, 0.1]
+    nodes = {"node": [0, 1, 2, 3], "parent": [-1, 0, -1, 2], "depth": [0, 1, 0, 1], "share": share}
+    nodes |= {"label": ["church faith", "bible", "windows", "drivers"], "stability": [None] * 4, "typical": [[]] * 4}
+    every = {"node": [i for i in range(4) for _ in range(3)], "time": [1990, 1991, 1992] * 4}
+    values = [v for s in share for v in (s, float("nan"), s / 2)]
+    times = every | {"share": values, "low": [0.9 * v for v in values], "high": [1.1 * v for v in values]}
+    groups = {"node": [0, 0, 1, 1, 2, 2, 3, 3], "group": ["x", "y"] * 4}
+    groups |= {"difference": [0.2, -0.2] * 4, "q": [0.01, 0.01, 0.5, 0.5] * 2}
+    paths = {"document": ["a", "b"], "depth0": [0, 2], "share0": [1.0, 1.0]}
+    tables = {"documents": paths, "nodes": nodes, "over_time": times, "by_group": groups}
+    shares = csr_matrix(np.ones((2, 4), dtype=np.float32))
+    store.save_documents(tmp_path / "folder", ids=["a", "b"], shares=shares, config={}, **tables)
+    return str(tmp_path / "folder")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "there", "absent"),
+    [
+        (("treemap",), {"church faith", "bible", "windows", "drivers"}, set()),
+        (("sunburst", "--depth", "0"), {"church faith", "windows"}, {"bible"}),
+        (("time",), {"church faith", "windows"}, {"bible"}),
+        (("time", "--nodes", "3,1"), {"drivers", "bible"}, {"windows"}),
+        (("groups", "--depth", "1"), {"drivers", "bible", "x", "y"}, {"windows"}),
+    ],
+)
+def test_documents_are_drawn(
+    documents: str, tmp_path: Path, arguments: tuple[str, ...], there: set[str], absent: set[str]
+) -> None:
+    out = tmp_path / "d.svg"
+    result = run(arguments[0], documents, *arguments[1:], "--out", str(out))
+    assert result.exit_code == 0, result.stderr
+    texts = set(drawn(out))
+    assert there <= texts
+    assert not absent & texts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("time", "--nodes", "9"), "numbers from 0 to 3"), (("groups", "--depth", "5"), "the deepest nodes are at 1")],
+)
+def test_nodes_that_are_not_there_are_told(
+    documents: str, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    result = run(arguments[0], documents, *arguments[1:], "--out", str(tmp_path / "d.svg"))
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_folder_without_times_says_how_to_get_them(tmp_path: Path, documents: str) -> None:
+    (Path(documents) / "over_time.csv").unlink()
+    result = run("time", documents, "--out", str(tmp_path / "t.svg"))
+    assert result.exit_code == 2
+    assert "--time COLUMN" in result.stderr

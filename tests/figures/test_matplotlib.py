@@ -16,7 +16,7 @@ from tests.figures.drawn import groups_of, planted
 from wordforest import store
 from wordforest.coder.forest import Forest
 from wordforest.errors import MissingExtraError
-from wordforest.figures import heatmap, trees, word_map
+from wordforest.figures import differences, heatmap, over_time, sunburst, treemap, trees, word_map
 from wordforest.vectors import Vectors
 
 ODD = ("$x$", "$", "<b>&amp;</b>", "a\\b_{c}", "語", "\N{WOLF FACE}", "مرحبا", "x" * 200)
@@ -29,6 +29,10 @@ def draw_all() -> dict[str, Any]:
         "heatmap": heatmap(vectors, vectors.words),
         "trees": trees(with_forest, ["a0"], tree="all"),
         "map": word_map({"model": vectors}, groups_of(vectors), runs=1),
+        "treemap": treemap(Forest([-1, 0]), [1, 0.5], ["a", "b"]),
+        "sunburst": sunburst(Forest([-1, 0]), [1, 0.5], ["a", "b"]),
+        "time": over_time(["1990-01-01", "1991-01-01"], [[0.1], [0.2]], [[0.0], [0.1]], [[0.2], [0.3]], ["a"]),
+        "groups": differences(["x", "y"], ["a"], [[0.1], [-0.1]], [[0.0], [0.0]]),
     }
 
 
@@ -47,7 +51,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
 
 def test_the_same_figure_gives_the_same_bytes(files: list[dict[str, bytes]]) -> None:
     first, second = files
-    assert len(first) == 5
+    assert len(first) == 9
     assert [name for name in first if first[name] != second[name]] == []
 
 
@@ -74,8 +78,12 @@ def test_settings_of_the_user_change_nothing_and_stay(files: list[dict[str, byte
         lambda vectors: heatmap(vectors, ODD),
         lambda vectors: trees(vectors, ODD, tree="all", labels=[ODD, ()]),
         lambda vectors: word_map(dict.fromkeys(ODD[:2], vectors), {ODD[2]: ODD, "b": ["other"]}, runs=1),
+        lambda vectors: treemap(Forest.flat(8), [1] * 8, ODD),
+        lambda vectors: sunburst(Forest.flat(8), [1] * 8, ODD),
+        lambda vectors: over_time([1], *[[[0.1] * 8]] * 3, ODD),
+        lambda vectors: differences(ODD, ["x"], [[1]] * 8, [[0]] * 8),
     ],
-    ids=["heatmap", "trees", "map"],
+    ids=["heatmap", "trees", "map", "treemap", "sunburst", "time", "groups"],
 )
 def test_any_word_can_be_drawn(tmp_path: Path, draw: Callable[[Vectors], Any]) -> None:
     codes = [[1.0 + i, -1.0] for i in range(len(ODD))]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 
 from wordforest.errors import InputError
 from wordforest.store import documents as documents_module
-from wordforest.store import load_documents, read_texts, save_documents
+from wordforest.store import load_documents, read_texts, save_documents, write_table
 
 IDS = ["a", "b é", 'c"\n,', "a"]
 SHARES = sparse.csr_array(np.array([[1, 0.75, 0], [0.5, 0, 0.5], [0, 0, 1], [0, 0, 0]], dtype=np.float32))
@@ -109,3 +111,14 @@ def test_texts_are_lines_of_json(tmp_path):
     put(tmp_path)
     lines = zstd_library().decompress((tmp_path / "texts.jsonl.zst").read_bytes()).split(b"\n")
     assert [json.loads(line)["n"] for line in lines[:-1]] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_table_alone_is_written_by_its_suffix(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"over_time.{form}"
+    write_table(path, {"node": [0], "time": [1999], "share": [0.5], "documents": [3], "low": [float("nan")]})
+    content = pandas.read_csv(path) if form == "csv" else pandas.read_parquet(path)
+    assert content.loc[0, ["node", "time", "share", "documents"]].tolist() == [0, 1999, 0.5, 3]
+    assert content["low"].isna().all()
+    with pytest.raises(InputError, match=r"\.csv or \.parquet"):
+        write_table(tmp_path / "table.xlsx", {})

@@ -1,4 +1,4 @@
-"""Commands that draw: heatmap, tree, map."""
+"""Commands that draw: heatmap, tree, map of words; treemap, sunburst, time, groups of documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wordforest.cli.command import (
     STOP_WORDS,
@@ -28,7 +28,7 @@ from wordforest.errors import InputError
 if TYPE_CHECKING:
     from wordforest.figures import Style as FigureStyle
 
-draw_app = group("draw", "Pictures for screen and print: heatmap, tree or map.")
+draw_app = group("draw", "Pictures for screen and print: heatmap, tree, map, treemap, sunburst, time, groups.")
 
 Colors = Literal["paper", "colorblind"]
 Style = Literal["screen", "print"]
@@ -41,6 +41,9 @@ WORDS = option(..., _WORDS, "--words", metavar="FILE_OR_LIST")
 OUT = option(..., "File to write: .png, .svg or .pdf.", "--out", metavar="FIGURE")
 COLORS = option("paper", _COLORS)
 _LABELS = "Name each node by so many words. Default: {} where no value is below zero, else none."
+FOLDER = argument("FOLDER", "A documents folder, as wordforest documents writes it.")
+DEPTH = option(None, "Last depth to show, 0 for the roots alone. Default: all.", min=0)
+NODES = option(None, "Numbers of nodes with commas between.", "--nodes", metavar="N,N,...")
 STYLE = option("screen", "print: at most 7 inches wide, with letters as in a caption.")
 DPI = option(200, "Pixels per inch of .png, and of images within .svg and .pdf.", min=30, max=1200)
 
@@ -132,6 +135,127 @@ def word_map(
 
         figure = figures.word_map(models, groups, runs=runs, seed=seed, style=chosen, on_run=on_run)
     _write(out, figure, dpi)
+
+
+@command(draw_app)
+def treemap(
+    folder: Path = FOLDER,
+    out: Path = OUT,
+    depth: int | None = DEPTH,
+    style: Style = STYLE,
+    dpi: int = DPI,
+    *,
+    force: bool,
+) -> None:
+    """Draw the forest as rectangles within rectangles, as large as the shares of documents."""
+    _draw_forest("treemap", folder, out, depth, style, dpi, force)
+
+
+@command(draw_app)
+def sunburst(
+    folder: Path = FOLDER,
+    out: Path = OUT,
+    depth: int | None = DEPTH,
+    style: Style = STYLE,
+    dpi: int = DPI,
+    *,
+    force: bool,
+) -> None:
+    """Draw the forest as rings around rings, as wide as the shares of documents."""
+    _draw_forest("sunburst", folder, out, depth, style, dpi, force)
+
+
+@command(draw_app)
+def time(
+    folder: Path = FOLDER,
+    out: Path = OUT,
+    nodes: str | None = NODES,
+    depth: int = option(0, "Depth of the nodes to choose from, where none are named.", min=0),
+    style: Style = STYLE,
+    dpi: int = DPI,
+    *,
+    force: bool,
+) -> None:
+    """Draw shares of nodes over time with their intervals: those named, or the six that change most."""
+    from wordforest import figures
+
+    check_target(out, force, ".png", ".svg", ".pdf")
+    found = _cells(folder, "time", ("share", "low", "high"))
+    there = found.values[0][found.values[0][:, 0] >= 0]  # not nan: bins with documents
+    chosen = _chosen(nodes, found.nodes, depth, there.max(axis=0) - there.min(axis=0), 6)
+    share, low, high = (part[:, chosen] for part in found.values)
+    names = [found.nodes["label"][i] for i in chosen]
+    _write(out, figures.over_time(found.groups, share, low, high, names, style=_style("paper", style)), dpi)
+
+
+@command(draw_app)
+def groups(
+    folder: Path = FOLDER,
+    out: Path = OUT,
+    nodes: str | None = NODES,
+    depth: int = option(0, "Depth of the nodes to choose from, where none are named.", min=0),
+    colors: Colors = COLORS,
+    style: Style = STYLE,
+    dpi: int = DPI,
+    *,
+    force: bool,
+) -> None:
+    """Draw which groups have more of a node than all others, and which less: nodes named, or those that differ most."""
+    from wordforest import figures
+
+    check_target(out, force, ".png", ".svg", ".pdf")
+    found = _cells(folder, "group", ("difference", "q"))
+    most = abs(found.values[0] * (found.values[1] < 0.05)).max(axis=0)
+    chosen = _chosen(nodes, found.nodes, depth, most, 40)
+    difference, q = (part[:, chosen] for part in found.values)
+    names = [found.nodes["label"][i] for i in chosen]
+    _write(out, figures.differences(found.groups, names, difference, q, style=_style(colors, style)), dpi)
+
+
+def _draw_forest(kind: str, folder: Path, out: Path, depth: int | None, style: str, dpi: int, force: bool) -> None:
+    from wordforest import figures, store
+    from wordforest.coder.forest import Forest
+
+    check_target(out, force, ".png", ".svg", ".pdf")
+    nodes = store.load_documents(folder).nodes
+    draw = {"treemap": figures.treemap, "sunburst": figures.sunburst}[kind]
+    forest, chosen = Forest(nodes["parent"]), _style("paper", style)
+    _write(out, draw(forest, nodes["share"], nodes["label"], depth=depth, style=chosen), dpi)
+
+
+class _Cells(NamedTuple):
+    """Groups or times, columns of their table, (G, M) each, and the table of nodes."""
+
+    groups: list[str]
+    values: list[Any]
+    nodes: dict[str, list[Any]]
+
+
+def _cells(folder: Path, by: str, columns: Sequence[str]) -> _Cells:
+    import numpy as np
+
+    from wordforest import store
+
+    documents = store.load_documents(folder)
+    table = documents.over_time if by == "time" else documents.by_group
+    if not table:
+        raise InputError(f"{folder}: holds no shares by {by}. Make it again: wordforest documents ... --{by} COLUMN")
+    groups = list(dict.fromkeys(table[by]))
+    values = [np.array(table[name], dtype=np.float64).reshape(-1, len(groups)).T for name in columns]
+    return _Cells(groups, values, documents.nodes)
+
+
+def _chosen(asked: str | None, nodes: Mapping[str, list[Any]], depth: int, worth: Any, most: int) -> list[int]:
+    """Return the nodes that were asked for, or of a depth those that are worth most, in their order."""
+    if asked is None:
+        at_depth = [i for i, d in enumerate(nodes["depth"]) if d == depth]
+        if not at_depth:
+            raise InputError(f"--depth {depth}: the deepest nodes are at {max(nodes['depth'])}. Choose a smaller one.")
+        return sorted(sorted(at_depth, key=lambda i: -worth[i])[:most])
+    numbers = [part.strip() for part in asked.split(",")]
+    if not all(number.isdecimal() and int(number) < len(nodes["node"]) for number in numbers):
+        raise InputError(f"--nodes {asked}: expected numbers from 0 to {len(nodes['node']) - 1}, with commas between.")
+    return [int(number) for number in numbers]
 
 
 def _labels(vectors: Any, asked: int | None, usual: int, stop_words: Path | None) -> Any:

@@ -44,7 +44,7 @@ def topic_info(documents: OnForest) -> Table:
         "parent": forest.parent.tolist(),
         "depth": forest.depth.tolist(),
         "label": [*documents.labels],
-        "share": np.asarray(documents.shares.mean(axis=0), dtype=float).ravel().tolist(),
+        "share": np.asarray(documents.shares.mean(axis=0, dtype=np.float64)).ravel().tolist(),
         "documents": np.bincount(path[path >= 0], minlength=M).tolist(),
         "stability": stability,
         "typical": [[documents.ids[row] for row in documents.typical(node, _TYPICAL)] for node in range(M)],
@@ -53,12 +53,14 @@ def topic_info(documents: OnForest) -> Table:
 
 def document_info(documents: OnForest) -> Table:
     """Return a row for every document: the node of its main path at each depth, -1 below its end, and the shares."""
-    path = documents.main_path()  # (n, depths)
+    from scipy.sparse import csr_matrix
+
+    shares, path = csr_matrix(documents.shares), documents.main_path()  # (n, M), (n, depths)
     rows = np.arange(len(path))
     table: Table = {"document": [*documents.ids]}
     table |= {f"depth{d}": path[:, d].tolist() for d in range(path.shape[1])}
     for d in range(path.shape[1]):
-        share = np.asarray(documents.shares[rows, np.maximum(path[:, d], 0)], dtype=float).ravel()
+        share = np.asarray(shares[rows, np.maximum(path[:, d], 0)], dtype=float).ravel()
         table[f"share{d}"] = np.where(path[:, d] < 0, 0.0, share).tolist()
     return table
 

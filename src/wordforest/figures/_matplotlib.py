@@ -91,9 +91,9 @@ def new_figure(width: float, height: float) -> Figure:
     return drawn
 
 
-def text_size(axes: Axes, text: str, points: float) -> tuple[float, float]:
+def text_size(axes: Axes, text: str, points: float, weight: str = "normal") -> tuple[float, float]:
     """Return width and height in inches of a line of text in the axes."""
-    drawn = axes.text(0, 0, text, fontsize=points)
+    drawn = axes.text(0, 0, text, fontsize=points, weight=weight)
     extent = drawn.get_window_extent()
     drawn.remove()
     return extent.width / axes.figure.dpi, extent.height / axes.figure.dpi

@@ -40,8 +40,8 @@ class Nested(NamedTuple):
         return sorted((i for i in nodes if self.sizes[i] > 0), key=lambda i: (-self.sizes[i], i))
 
 
-def nested(forest: Forest, sizes: Sequence[float], labels: Sequence[str], levels: int | None) -> Nested:
-    """Return what a picture of the first levels shows; children that are more than their parent are scaled down."""
+def nested(forest: Forest, sizes: Sequence[float], labels: Sequence[str], depth: int | None) -> Nested:
+    """Return what a picture down to a depth shows; children that are more than their parent are scaled down."""
     if not len(forest) == len(sizes) == len(labels):
         raise InputError(
             f"expected a size and a label for each of {len(forest)} nodes, but {len(sizes)} and {len(labels)} came."
@@ -54,8 +54,8 @@ def nested(forest: Forest, sizes: Sequence[float], labels: Sequence[str], levels
         below = shown[children].sum()
         if below > shown[node]:
             shown[children] *= shown[node] / below
-    if levels is not None:
-        shown[forest.depth >= levels] = 0.0
+    if depth is not None:
+        shown[forest.depth > depth] = 0.0
     return Nested(forest, shown, [label.replace(",", " ").split() for label in labels])
 
 
@@ -74,7 +74,9 @@ def tree_colors(forest: Forest) -> Floats:
     return colors
 
 
-def fitted(axes: Axes, words: Sequence[str], room: tuple[float, float], points: float) -> tuple[list[str], float]:
+def fitted(
+    axes: Axes, words: Sequence[str], room: tuple[float, float], points: float, weight: str = "normal"
+) -> tuple[list[str], float]:
     """Return the first words in lines that fit into a width and a height in inches, and the size of their letters.
 
     Letters are of ``points`` or, if the first word is too wide so, smaller; no line where even that does not help.
@@ -82,7 +84,7 @@ def fitted(axes: Axes, words: Sequence[str], room: tuple[float, float], points: 
     width, height = room
     if not words or height < _LINE * _SMALLEST / 72 or width <= 0:
         return [], points
-    widths = [text_size(axes, word, points)[0] for word in words]
+    widths = [text_size(axes, word, points, weight)[0] for word in words]
     size = min(points, points * width / widths[0], 72 * height / _LINE)
     if size < _SMALLEST:
         return [], points

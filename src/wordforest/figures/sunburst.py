@@ -30,14 +30,14 @@ class Wedge(NamedTuple):
 
 
 def sunburst(
-    forest: Forest, sizes: Sequence[float], labels: Sequence[str], *, levels: int | None = None, style: Style = SCREEN
+    forest: Forest, sizes: Sequence[float], labels: Sequence[str], *, depth: int | None = None, style: Style = SCREEN
 ) -> Figure:
     """Return a figure in which every node is a part of a ring, as wide as its size says, outside its parent.
 
     What of a node belongs to none of its children has nothing outside. Labels are written as far as they fit.
-    ``levels`` is how many depths are shown, all if None.
+    ``depth`` is the last one shown, 0 for roots alone; all if None.
     """
-    shown = nested(forest, sizes, labels, levels)
+    shown = nested(forest, sizes, labels, depth)
     wedges = [*_wedges(shown, -1, 0.0, 1.0)]
     rings = 1 + max(int(forest.depth[wedge.node]) for wedge in wedges)
     side = min(_WIDEST, style.width)
@@ -67,12 +67,12 @@ def _draw(axes: Axes, shown: Nested, wedges: Sequence[Wedge], ring: float, style
     colors = tree_colors(shown.forest)
     inks = ink_on(colors)
     for node, start, end in wedges:
-        depth = int(shown.forest.depth[node])
-        inner = (depth + _HOLE) * ring
+        level = int(shown.forest.depth[node])
+        inner = (level + _HOLE) * ring
         angles = 90 - 360 * end, 90 - 360 * start
-        look = {"facecolor": colors[node], "edgecolor": "white", "linewidth": max(0.3, 1.2 - 0.4 * depth)}
+        look = {"facecolor": colors[node], "edgecolor": "white", "linewidth": max(0.3, 1.2 - 0.4 * level)}
         axes.add_patch(matplotlib().patches.Wedge((0, 0), inner + ring, *angles, width=ring, **look))
-        points = style.text - min(depth, 2)
+        points = style.text - min(level, 2)
         lines, size, turned = _label(axes, shown.labels[node], (inner, ring, 2 * np.pi * (end - start)), points)
         angle = np.deg2rad(sum(angles) / 2)
         middle = inner + ring / 2
@@ -98,7 +98,7 @@ def _label(
     chord = 2 * inner * np.sin(min(angle, np.pi) / 2)
     sagitta = (inner + ring) * (1 - np.cos(min(angle, np.pi) / 2))
     along = fitted(axes, words, (_FREE * chord, _FREE * max(ring - sagitta, 0.0)), points)
-    best = max((outwards, False), (along, True), key=lambda one: (len(" ".join(one[0][0])), one[0][1]))
+    best = max((outwards, False), (along, True), key=lambda one: len(" ".join(one[0][0])) * one[0][1])
     return *best[0], best[1]
 
 

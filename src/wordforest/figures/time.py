@@ -58,7 +58,7 @@ def over_time(
             axes.plot(x, values[:, k], **look)
             axes.fill_between(x, below[:, k], above[:, k], color=GROUP_COLORS[k], alpha=0.16, linewidth=0)
         axes.set_ylim(0, 1.03 * np.nanmax([values, above]) or 1.0)
-        axes.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1, decimals=None))
+        axes.yaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{100 * value:g} %"))
         axes.set_ylabel("share of documents", fontsize=style.text)
         axes.tick_params(labelsize=style.small, color=LINE)
         axes.spines[["top", "right"]].set_visible(False)

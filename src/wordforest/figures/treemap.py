@@ -29,14 +29,14 @@ class Box(NamedTuple):
 
 
 def treemap(
-    forest: Forest, sizes: Sequence[float], labels: Sequence[str], *, levels: int | None = None, style: Style = SCREEN
+    forest: Forest, sizes: Sequence[float], labels: Sequence[str], *, depth: int | None = None, style: Style = SCREEN
 ) -> Figure:
     """Return a figure in which every node is a rectangle, as large as its size says, with its children inside.
 
-    What of a node belongs to none of its children stays free. Labels are written as far as they fit. ``levels`` is how
-    many depths are shown, all if None.
+    What of a node belongs to none of its children stays free. Labels are written as far as they fit. ``depth`` is the
+    last one shown, 0 for roots alone; all if None.
     """
-    shown = nested(forest, sizes, labels, levels)
+    shown = nested(forest, sizes, labels, depth)
     with drawing():
         figure = new_figure(style.width, _HEIGHT * style.width)
         figure.set_layout_engine("none")
@@ -124,13 +124,13 @@ def _draw(axes: Axes, shown: Nested, places: dict[int, Box], style: Style) -> No
     inks = ink_on(colors)
     inside = {int(shown.forest.parent[node]) for node in places}
     for node, box in places.items():
-        depth = int(shown.forest.depth[node])
-        look = {"facecolor": colors[node], "edgecolor": "white", "linewidth": max(0.4, 1.6 - 0.6 * depth)}
+        level = int(shown.forest.depth[node])
+        look = {"facecolor": colors[node], "edgecolor": "white", "linewidth": max(0.4, 1.6 - 0.6 * level)}
         axes.add_patch(matplotlib().patches.Rectangle((box.x, box.y), box.w, box.h, **look))
         header = _header(box, style)
         height = header if node in inside else box.h - 2 * _PAD
-        points = style.text if depth == 0 else style.text - min(depth, 2)
-        lines, size = fitted(axes, shown.labels[node], (box.w - 3 * _PAD, height), points)
-        weight = "bold" if depth == 0 else "normal"
+        points = style.text if level == 0 else style.text - min(level, 2)
+        weight = "bold" if level == 0 else "normal"
+        lines, size = fitted(axes, shown.labels[node], (box.w - 3 * _PAD, height), points, weight)
         place = (box.x + 1.5 * _PAD, box.y + _PAD)
         axes.text(*place, "\n".join(lines), fontsize=size, color=inks[node], weight=weight, va="top", linespacing=1.0)

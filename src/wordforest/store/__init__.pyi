@@ -4,6 +4,7 @@ from .documents import is_documents_folder as is_documents_folder
 from .documents import load_documents as load_documents
 from .documents import read_texts as read_texts
 from .documents import save_documents as save_documents
+from .documents import write_table as write_table
 from .files import COUNTS as COUNTS
 from .files import locked as locked
 from .files import read_json as read_json

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.runtime.disk import opened, zstd_library
-from wordforest.store.files import read_json, replaced, settle, write_json
+from wordforest.store.files import read_json, replace_file, replaced, settle, write_json
 from wordforest.store.formats.arrays import pyarrow_library
 from wordforest.store.tensors import CSR_NAMES, checked_csr, csr_tensors
 from wordforest.vectors import CSR
@@ -30,8 +30,14 @@ SHARES, TEXTS = "shares.npz", "texts.jsonl.zst"
 _TABLES = ("documents", "nodes", "by_group", "over_time")
 _KNOWN = (SHARES, TEXTS, "config.json", *(f"{name}.{form}" for name in _TABLES for form in ("csv", "parquet")))
 _FRAME = 1 << 17  # bytes of text, or one document, that are packed together
-_WHOLE = ("node", "parent", "depth", "n")  # columns, with a number behind the name or without, that hold whole numbers
-_DECIMAL = ("share", "stability", "low", "high", "p")
+_WHOLE = (
+    "node",
+    "parent",
+    "depth",
+    "documents",
+    "n",
+)  # columns, with a number behind the name or without, that hold whole numbers
+_DECIMAL = ("share", "stability", "low", "high", "difference", "p", "q")
 _AGAIN = "Make it again with: wordforest documents RUN DOCS --out FOLDER"
 
 
@@ -119,7 +125,7 @@ def save_documents(
     with replaced(folder, _KNOWN, SHARES) as staging:
         for name, table in tables.items():
             if table is not None:
-                (_write_csv if form == "csv" else _write_parquet)(staging / f"{name}.{form}", table)
+                write_table(staging / f"{name}.{form}", table)
         write_json(staging / "config.json", config)
         frames = np.empty((0, 2), np.int64) if texts is None else _write_texts(staging / TEXTS, texts, len(ids))
         arrays: dict[str, Any] = csr_tensors(shares.astype(np.float32, copy=False))
@@ -184,6 +190,15 @@ def _pack(file: IO[bytes], lines: list[bytes]) -> int:
 def _as_line(record: Mapping[str, Any]) -> bytes:
     # json reads a half of a surrogate pair again if it is written so
     return (json.dumps({**record}, ensure_ascii=False, default=str) + "\n").encode("utf-8", "surrogatepass")
+
+
+def write_table(path: str | Path, table: Table) -> None:
+    """Write columns as the suffix says, .csv or .parquet, whole or not at all."""
+    path = Path(path)
+    if path.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{path}: expected a name in .csv or .parquet. Choose one of them.")
+    with replace_file(path) as temporary:
+        (_write_csv if path.suffix == ".csv" else _write_parquet)(temporary, table)
 
 
 def _write_csv(path: Path, table: Table) -> None:
