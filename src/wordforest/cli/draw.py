@@ -213,8 +213,7 @@ def groups(
 
 
 def _draw_forest(kind: str, folder: Path, out: Path, depth: int | None, style: str, dpi: int, force: bool) -> None:
-    from wordforest import figures, store
-    from wordforest.coder.forest import Forest
+    from wordforest import Forest, figures, store
 
     check_target(out, force, ".png", ".svg", ".pdf")
     nodes = store.load_documents(folder).nodes

@@ -37,14 +37,14 @@ class OnForest(Protocol):
 def topic_info(documents: OnForest) -> Table:
     """Return a row for every node: its place, its share of all documents, and how many have it on their main path."""
     forest, path = documents.forest, documents.main_path()
-    M = len(forest)
+    M, shares = len(forest), documents.shares
     stability = [None] * M if documents.stability is None else np.asarray(documents.stability, dtype=float).tolist()
     return {
         "node": list(range(M)),
         "parent": forest.parent.tolist(),
         "depth": forest.depth.tolist(),
         "label": [*documents.labels],
-        "share": np.asarray(documents.shares.mean(axis=0, dtype=np.float64)).ravel().tolist(),
+        "share": (np.bincount(shares.indices, shares.data, minlength=M) / shares.shape[0]).tolist(),
         "documents": np.bincount(path[path >= 0], minlength=M).tolist(),
         "stability": stability,
         "typical": [[documents.ids[row] for row in documents.typical(node, _TYPICAL)] for node in range(M)],
