@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from tests.reading.sport import SPORT, WORDS, A
 from wordforest.documents.concordance import concordance
 from wordforest.errors import InputError
 from wordforest.text import TextRules
+from wordforest.text.documents import Document
 from wordforest.vectors import UnknownWordError, Vectors
 
 VECTORS = Vectors(WORDS, A, forest=SPORT)
@@ -35,8 +34,18 @@ def test_every_occurrence_is_found_with_its_context():
 
 
 def test_records_have_ids_of_their_own():
-    documents = [SimpleNamespace(id="one", text="a ball"), SimpleNamespace(id="two", text="")]
+    documents = [Document("one", "a ball"), Document("two", "")]
     assert shown(documents) == [("one", "a ", "ball", "")]
+
+
+def test_tokens_are_words_as_they_are():
+    assert shown([["The", "ball"], ["e-ball", "BALL"]]) == [("0", "The ", "ball", ""), ("1", "e-ball ", "BALL", "")]
+
+
+def test_a_file_of_documents_is_read(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"id": "x", "text": "a ball"}\n{"id": "y", "text": null}\n')
+    assert shown(path) == [("x", "a ", "ball", "")]
 
 
 def test_the_rules_of_the_run_decide_what_is_the_same_word():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -16,6 +18,9 @@ from wordforest.cli.command import short_names
 from wordforest.evaluation import report
 from wordforest.evaluation.datasets import Dataset, Status
 from wordforest.vectors import Neighbors, Vectors
+
+if TYPE_CHECKING:
+    from wordforest.documents.concordance import Concordance
 
 _NEVER_CUT = 10_000  # columns where nobody looks: a file or a pipe gets whole lines
 
@@ -50,6 +55,26 @@ def show_neighbors(title: str, found: Neighbors, *, as_json: bool = False) -> No
     width = max((len(word) for word, _ in found), default=0)
     lines = [f"  {word:<{width}}  {cosine:.3f}" for word, cosine in found]
     show(*(lines or ["  none: its vector is zero"]), title=title)
+
+
+def deliver_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> None:
+    """Print records as CSV."""
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def show_context(found: Concordance, name_width: int) -> None:
+    """Print lines with the keyword below the keyword, and the name of the document before."""
+    words, n = ", ".join(map(reading.one_line, found.words)) or "no words", len(found.lines)
+    some = f"{n:,} of {found.n_found:,}" if n < found.n_found else f"{n:,}"
+    show(title=f"{words}: {some} places in {found.n_with:,} of {found.n_documents:,} documents")
+    parts = [(one.document, one.left, one.keyword, one.right) for one in found.lines]
+    lines = [[reading.one_line(part) for part in line] for line in parts]
+    name, left = (max((cell_len(line[i]) for line in lines), default=0) for i in range(2))
+    for document, before, word, after in lines:
+        named, gap = set_cell_size(document, min(name, name_width)), " " * (left - cell_len(before))
+        show(Text.assemble((named, "dim"), "  ", gap, before, (word, "bold"), after))
 
 
 def show_grid(title: str, grid: report.Grid) -> None:

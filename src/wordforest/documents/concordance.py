@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.reading.labels import node_words
+from wordforest.text.documents import Document, read_documents
 from wordforest.text.places import Places, WordFinder
 from wordforest.text.tokens import RARE, TextRules
 from wordforest.vectors import UnknownWordError, Vectors
@@ -19,18 +21,6 @@ from wordforest.vectors import UnknownWordError, Vectors
 Sort = Literal["document", "left", "right", "strength"]
 _BATCH = 1 << 22  # characters that are searched at once
 _WHITE = re.compile(r"\s+")
-
-
-class Document(Protocol):
-    """What is read of a document."""
-
-    @property
-    def id(self) -> str:
-        """Its name."""
-
-    @property
-    def text(self) -> str:
-        """All of it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +68,7 @@ class _Wanted:
 
 
 def concordance(
-    documents: Iterable[Document | str],
+    documents: Any,
     vectors: Vectors,
     query: str | int,
     *,
@@ -89,8 +79,9 @@ def concordance(
     seed: int | None = None,
     words: int = 20,
 ) -> Concordance:
-    """Return k occurrences of a word or phrase, or of the ``words`` that say most of a node (a number).
+    """Return k occurrences of a word or phrase, or of the ``words`` that say most of a node (a number) in documents.
 
+    Documents are whatever ``read_documents`` takes: a list of texts or of token lists, a column of a table, a path.
     The first ones are taken; with a ``seed`` some at random; with ``sort="strength"`` those of a node's strongest
     words; None takes all. Words are found by the ``rules`` of the run, so exactly those that it counted. ``width`` is
     how many characters stand left and right of the keyword; white space becomes one space.
@@ -98,13 +89,15 @@ def concordance(
     for name, value in (("k", 1 if k is None else k), ("width", width), ("words", words)):
         if value < 1:
             raise InputError(f"{name} = {value}, but it must be at least 1.")
-    finder = WordFinder(vectors.words, rules or TextRules())
+    rules = rules or TextRules()
+    finder, of_tokens = (WordFinder(vectors.words, one) for one in (rules, replace(rules, tokenizer="whitespace")))
     wanted = _of_node(vectors, query, words) if isinstance(query, int) else _of_text(vectors, query, finder)
     random = None if seed is None else np.random.default_rng(seed)
     kept: list[tuple[float, int, ContextLine]] = []  # how late it comes, its number, and the line
     n_found = n_with = n_documents = 0
-    for batch in _batches(documents):
-        places = finder.find([text for _, text in batch])
+    for batch in _batches(read_documents(documents)):
+        own = finder if isinstance(batch[0].text, str) else of_tokens
+        places = own.find([document.joined for document in batch])
         hits, strength = wanted.hits(places)
         rank = np.zeros(len(hits)) if random is None else random.random(len(hits))
         rank -= strength if sort == "strength" else 0
@@ -112,7 +105,7 @@ def concordance(
             t, last = int(places.text[hits[i]]), int(hits[i]) + max(len(wanted.phrase) - 1, 0)
             row, span = int(places.row[hits[i]]), (int(places.start[hits[i]]), int(places.end[last]))
             word = " ".join(wanted.words) if wanted.phrase else vectors.words[row]
-            kept.append((float(rank[i]), n_found + i, _line(*batch[t], n_documents + t, word, span, width)))
+            kept.append((float(rank[i]), n_found + i, _line(batch[t], n_documents + t, word, span, width)))
         kept = sorted(kept, key=lambda one: one[:2])[:k]
         n_found += len(hits)
         n_with += len(np.unique(places.text[hits]))
@@ -141,26 +134,26 @@ def _of_node(vectors: Vectors, node: int, k: int) -> _Wanted:
     return _Wanted(tuple(word for word, _ in found), strength=strength)
 
 
-def _batches(documents: Iterable[Document | str]) -> Iterator[list[tuple[str, str]]]:
-    """Yield the ids and texts of documents, some megabytes at a time; a text alone has its number as its id."""
-    batch: list[tuple[str, str]] = []
-    size = 0
-    for number, document in enumerate(documents):
-        batch.append((str(number), document) if isinstance(document, str) else (document.id, document.text))
-        size += len(batch[-1][1])
-        if size > _BATCH:
+def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Yield documents some megabytes at a time, texts and lists of tokens apart."""
+    for _, alike in groupby(documents, lambda document: isinstance(document.text, str)):
+        batch, size = list[Document](), 0
+        for document in alike:
+            batch.append(document)
+            size += len(document.joined)
+            if size > _BATCH:
+                yield batch
+                batch, size = [], 0
+        if batch:
             yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
-def _line(document: str, text: str, row: int, word: str, span: tuple[int, int], width: int) -> ContextLine:
-    start, end = span
+def _line(document: Document, row: int, word: str, span: tuple[int, int], width: int) -> ContextLine:
+    text, (start, end) = document.joined, span
     reach = 4 * width  # white space takes some of it
     left = _WHITE.sub(" ", text[max(start - reach, 0) : start])[-width:]
     right = _WHITE.sub(" ", text[end : end + reach])[:width]
-    return ContextLine(document, row, start, word, left, _WHITE.sub(" ", text[start:end]), right)
+    return ContextLine(document.id, row, start, word, left, _WHITE.sub(" ", text[start:end]), right)
 
 
 def _sorted(kept: list[tuple[float, int, ContextLine]], sort: Sort) -> list[ContextLine]:

@@ -5,7 +5,7 @@ Everything takes vectors and returns objects or text; nothing here opens a file.
 
 from wordforest.reading.features import as_features, feature_names, names_as_tsv
 from wordforest.reading.labels import Labels, label_nodes, node_words
-from wordforest.reading.outline import Line, as_graphviz, as_mermaid, as_object, as_text, outline
+from wordforest.reading.outline import Line, as_graphviz, as_mermaid, as_object, as_text, one_line, outline
 from wordforest.reading.paths import (
     WordPath,
     common_nodes,
@@ -31,6 +31,7 @@ __all__ = [
     "label_nodes",
     "names_as_tsv",
     "node_words",
+    "one_line",
     "outline",
     "paths_as_object",
     "paths_as_text",
