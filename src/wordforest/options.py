@@ -194,6 +194,7 @@ LAM = Kind("auto, or a finite number", _lam, str, "[0, inf)", "The paper uses 0.
 SIZE = Kind("a size in bytes", _size, str, "[1, inf)", "Write it as 8G or 500M.", "SIZE")
 FLAG = Kind("true or false", _flag, bool)
 TEXT = Kind("text", _text)
+COLUMN = TEXT._replace(metavar="COLUMN")
 ADDRESS = TEXT._replace(metavar="ADDRESS")
 WEIGHING = TEXT._replace(metavar="none|abs|count:P|glove:X,P")
 PATH = Kind("the name of a file or folder", Path, Path)
@@ -224,6 +225,7 @@ SHORT_HELP = (
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items()) + "."
 _TOKENIZER = "words: raw text; whitespace: tokenised text, a sentence a line."
 _ERRORS = "What to do with bytes that are not UTF-8."
+_COLUMN = "Column of .csv, .tsv, .jsonl and .parquet files to read."
 _SUBSAMPLE = "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none."
 _ADDITIVE = "A parent has what it has itself plus all that its children have; codes at or above zero."
 _DENSITY = "With --lam auto: the share of non-zeros to aim at."
@@ -258,6 +260,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("lowercase", FLAG, True, "text", "Lower-case all words."),
         Option("numbers", FLAG, True, "text", "Numbers become #number#.", flags="--numbers/--keep-numbers"),
         Option("errors", choice("strict", "replace", "skip"), "strict", "text", _ERRORS),
+        Option("text", COLUMN, None, "text", _COLUMN, unset="the one that is text"),
         Option("dynamic_window", FLAG, False, "counts", "Pairs at distance d count in proportion to 1/d."),
         Option("subsample", RATE, 0.0, "counts word2vec", _SUBSAMPLE, by=dict.fromkeys(WORD2VEC, 1e-3)),
         Option("subsample_seed", SEED, 0, "counts", "Which occurrences --subsample drops."),

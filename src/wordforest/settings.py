@@ -35,6 +35,7 @@ class CountSettings(Checked):
     lowercase: bool = default("lowercase")
     numbers: bool = default("numbers")
     errors: Errors = default("errors")
+    text: str | None = default("text")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,7 +56,7 @@ class CountSettings(Checked):
     @property
     def rules(self) -> TextRules:
         """The part that concerns words."""
-        return TextRules(self.tokenizer, self.lowercase, self.numbers, self.errors)
+        return TextRules(self.tokenizer, self.lowercase, self.numbers, self.errors, self.text)
 
 
 @dataclass(frozen=True)

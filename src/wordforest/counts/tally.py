@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -127,8 +127,9 @@ class Tally:
 
 
 def count(
-    corpus: str | Path | Iterable[str | Path],
+    corpus: Any,
     *,
+    text: str | None = default("text"),
     window: int = default("window"),
     min_count: int = default("min_count"),
     max_vocab: int | None = default("max_vocab"),
@@ -146,20 +147,23 @@ def count(
 ) -> Counts:
     """Count the words of a corpus and the pairs of words at most ``window`` apart within a sentence.
 
-    See ``WindowRules`` and ``WordRules``. With ``subsample`` the counts of the vocabulary are still those of the text.
-    ``memory`` is a ceiling in bytes for all but the result, three quarters of the machine's if left out; what goes
-    beyond lies in a file without a name in ``scratch_folder``. ``on_progress`` is called with the stage ("read" or
-    "count"), tokens done, and bytes read or tokens in all.
+    A corpus is a path (or several), texts, lists of tokens, or a frame or column of texts; ``text`` names the column of
+    tables and frames. See ``WindowRules`` and ``WordRules``. With ``subsample`` the counts of the vocabulary are still
+    those of the text. ``memory`` is a ceiling in bytes for all but the result, three quarters of the machine's if left
+    out; what goes beyond lies in a file without a name in ``scratch_folder``. ``on_progress`` is called with the stage
+    ("read" or "count"), tokens done, and bytes read or tokens in all.
     """
     windows = WindowRules(window, dynamic_window, subsample, max_contexts, mark_sides, subsample_seed)
     words = WordRules(min_count, max_vocab, tuple(keep_words))
+    rules = rules or TextRules()
+    rules = replace(rules, text=text or rules.text)
     with closing(ScratchFiles(scratch_folder, memory)) as scratch:
         tally = tally_corpus(corpus, windows, words, rules, scratch, executor=executor, on_progress=on_progress)
         return Counts(tally.matrix(), tally.vocabulary, tally.fingerprint)
 
 
 def tally_corpus(
-    corpus: str | Path | Iterable[str | Path],
+    corpus: Any,
     windows: WindowRules,
     words: WordRules,
     rules: TextRules | None,

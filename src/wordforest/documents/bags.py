@@ -19,6 +19,7 @@ from wordforest.errors import InputError
 from wordforest.runtime.machine import Executor, Threads, kernel
 from wordforest.text import RARE, TextRules, Vocabulary, WordRules, choose_words
 from wordforest.text.documents import Document
+from wordforest.text.encoding import as_utf8
 from wordforest.text.tokenizer import FormTable, split_documents
 from wordforest.text.tokens import WordIds, normalise
 
@@ -160,8 +161,7 @@ def _block(documents: list[Document], texts: list[bytes], tokenised: bool) -> _B
 
 
 def _in_utf8(document: Document) -> bytes:
-    """Return the text for the tokeniser, which knows neither byte 0 nor lone surrogates: both separate words."""
-    data = document.joined.encode("utf-8", "replace").replace(b"\0", b" ")
+    data = as_utf8(document.joined)
     if len(data) > _LONGEST:
         raise InputError(
             f"document {document.id}: it has more than {_LONGEST >> 30} GiB of text. Cut it into several documents."

@@ -19,7 +19,7 @@ from wordforest.baselines.svd import SvdSettings, hellinger_pca, pca
 from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.jobs.count import Corpus, Counted, associate, counts_for, names_of, reading, sources_of
+from wordforest.jobs.count import Counted, as_read, associate, counts_for, reading, sources_of
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.jobs.train import learn_in_job
@@ -29,6 +29,7 @@ from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings
 from wordforest.store import Run
 from wordforest.text import Vocabulary, choose_words, read_tokens
+from wordforest.text.corpus import Corpus
 from wordforest.text.reader import total_bytes
 
 _PIECE = 1 << 22  # ids renumbered at a time
@@ -68,7 +69,7 @@ class Method:
 
 def baseline(
     name: str,
-    corpus: Corpus,
+    corpus: Any,
     *,
     out: str | Path | None = None,
     force: bool = False,
@@ -90,7 +91,7 @@ def baseline(
     method = METHODS[name]
     own, counting, association = _split(name, settings)
     asked = {"learner": name, **asdict(own), **(asdict(association) if name in OPTIONS["measure"].takers else {})}
-    names = names_of(corpus)
+    names, counting = as_read(corpus, counting)
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
         if job.folder and job.is_complete(store.is_run_folder, asked):
             return store.load_run(job.folder)
@@ -139,14 +140,14 @@ def _split(name: str, settings: dict[str, Any]) -> tuple[Any, CountSettings, Ass
     )
 
 
-def read_sentences(job: Job, names: list[str], settings: CountSettings) -> Sentences:
+def read_sentences(job: Job, names: Corpus, settings: CountSettings) -> Sentences:
     """Return the text as rows of its vocabulary."""
     if len(names) == 1 and store.is_counts_folder(Path(names[0])):
         raise InputError(f"{names[0]}: this baseline reads sentences, but counts have none. Give the text itself.")
-    sources = sources_of(names, job.report.say)
+    sources = sources_of(names, settings, job.report.say)
     on_progress = reading(total_bytes(sources), job.report)
     tokens = read_tokens(
-        sources,
+        Corpus(sources),
         settings.rules,
         executor=job.executor,
         scratch_folder=job.folder,

@@ -39,9 +39,9 @@ from wordforest.settings import CountSettings
 from wordforest.store.files import ALL_WORDS
 from wordforest.store.folders import save_counts
 from wordforest.text import Vocabulary, choose_words
-from wordforest.text.reader import content_hash, find_sources, total_bytes
+from wordforest.text.corpus import Corpus, as_corpus
+from wordforest.text.reader import content_hash, tell_columns, total_bytes
 
-Corpus = str | Path | Iterable[str | Path]
 _HELD_OUT = CountSettings(window=10, min_count=1)
 _VERSIONS = ("wordforest", "python")  # which decide what a word is
 _CONTENT = "content"  # of the files counted, in the config of counts that a run has made
@@ -64,7 +64,7 @@ class Counted:
 
 
 def count_corpus(
-    corpus: Corpus,
+    corpus: Any,
     out: str | Path,
     *,
     extendable: bool = False,
@@ -87,7 +87,7 @@ def count_corpus(
     is returned stays in its file. Workers that die cost no more than their share; a scheduler that dies costs all.
     """
     check_known(settings, [*CountSettings.__dataclass_fields__])
-    asked, names = CountSettings(**settings), names_of(corpus)
+    names, asked = as_read(corpus, CountSettings(**settings))
     extended, add = extendable or add is not None, None if add is None else Path(add)
     if extended and cluster is not None:
         raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
@@ -106,7 +106,7 @@ def count_corpus(
     return counts
 
 
-def count_into(job: Job, names: list[str], settings: CountSettings, facts: Callable[[], dict[str, Any]] = dict) -> None:
+def count_into(job: Job, names: Corpus, settings: CountSettings, facts: Callable[[], dict[str, Any]] = dict) -> None:
     """Count text into the folder of a job.
 
     ``facts`` of the text are asked for at the beginning, where a try is resumed only if they are as they were, and at
@@ -121,7 +121,7 @@ def count_into(job: Job, names: list[str], settings: CountSettings, facts: Calla
     job.checkpoint.remove()
 
 
-def count_in_memory(job: Job, names: list[str], settings: CountSettings) -> Counted:
+def count_in_memory(job: Job, names: Corpus, settings: CountSettings) -> Counted:
     """Return the counts of text that are written nowhere."""
     with closing(ScratchFiles(None, job.memory)) as place:
         tally = _tally(job, names, settings, place)
@@ -130,14 +130,16 @@ def count_in_memory(job: Job, names: list[str], settings: CountSettings) -> Coun
     return Counted(counts, count_config(names, settings, tally.fingerprint))
 
 
-def _tally(job: Job, names: list[str], settings: CountSettings, place: ScratchFiles) -> Tally | ClusterTally:
+def _tally(job: Job, names: Corpus, settings: CountSettings, place: ScratchFiles) -> Tally | ClusterTally:
     """Count pairs, on one machine into a place, on a cluster into the memory of its workers."""
-    sources = sources_of(names, job.report.say)
+    sources = sources_of(names, settings, job.report.say)
     on_progress = reading(total_bytes(sources), job.report)
     if isinstance(job.executor, Cluster):
+        if names.file:
+            raise InputError("texts of Python cannot be read by the workers of a cluster. Write them to a file.")
         return tally_on_cluster(sources, settings, job.executor, on_progress)
     return tally_corpus(
-        sources,
+        Corpus(sources),
         settings.windows,
         settings.words,
         settings.rules,
@@ -170,7 +172,7 @@ def held_out(source: str | Path) -> Counts:
     """
     if store.is_counts_folder(Path(source)):
         return load_counts(Path(source)).counts
-    return count_in_memory(Job(None), names_of(source), _HELD_OUT).counts
+    return count_in_memory(Job(None), *as_read(source, _HELD_OUT)).counts
 
 
 def associate(
@@ -213,20 +215,24 @@ def reading(size: int | None, report: Report) -> Callable[[str, int, int], None]
     return on_progress
 
 
-def names_of(corpus: Corpus) -> list[str]:
-    """Return the names that make up a corpus."""
-    return [str(corpus)] if isinstance(corpus, str | Path) else [str(name) for name in corpus]
+def as_read(corpus: Any, settings: CountSettings) -> tuple[Corpus, CountSettings]:
+    """Return a corpus and how it is read: lists of tokens are split as they are."""
+    names = as_corpus(corpus, settings.text)
+    return names, replace(settings, tokenizer="whitespace") if names.tokenised else settings
 
 
-def sources_of(names: list[str], notice: Callable[[str], None] = lambda _: None) -> list[str]:
+def sources_of(names: Corpus, settings: CountSettings, notice: Callable[[str], None] = lambda _: None) -> list[str]:
     """Return the files that names stand for; a folder that wordforest has written is no text."""
     for name in names:
         if store.is_run_folder(Path(name)) or store.is_counts_folder(Path(name)):
             raise InputError(f"{name}: this is a folder of results, not text. Name the text itself.")
-    return find_sources(names, notice)
+    sources = names.sources(notice)
+    if not names.file:
+        tell_columns(sources, settings.text, settings.errors, notice)
+    return sources
 
 
-def counts_for(job: Job, names: list[str], settings: CountSettings, *, mapped: bool = False) -> Counted:
+def counts_for(job: Job, names: Corpus, settings: CountSettings, *, mapped: bool = False) -> Counted:
     """Return the counts that a job learns from: those of one counts folder, else of text, which is counted once.
 
     Text is counted into ``counts`` inside the folder of the job, unless this folder or one beside it has its counts
@@ -248,9 +254,9 @@ def counts_for(job: Job, names: list[str], settings: CountSettings, *, mapped: b
     return replace(found, config={name: value for name, value in found.config.items() if name != _CONTENT})
 
 
-def _counted(job: Job, names: list[str], settings: CountSettings, own: Path) -> Path:
+def _counted(job: Job, names: Corpus, settings: CountSettings, own: Path) -> Path:
     """Return the folder that has the counts of text: one that had them before, else ``own``, counted into now."""
-    sources = sources_of(names)
+    sources = sources_of(names, settings)
     before, content = _stamps(sources), content_hash(sources)
     made_of = {**asdict(settings), _CONTENT: content, **({} if content else {"corpus": names})}
     beside = own.parent.resolve().parent
@@ -329,7 +335,7 @@ def corpus_before(add: Path | None, asked: CountSettings) -> list[str]:
     return list(config["corpus"])
 
 
-def extend_into(job: Job, names: list[str], asked: CountSettings, add: Path | None) -> None:
+def extend_into(job: Job, names: Corpus, asked: CountSettings, add: Path | None) -> None:
     """Count text, add it to the counts of ``add``, and write counts of all words and, pooled, of the vocabulary."""
     assert job.folder  # noqa: S101 counts go there
     if add is not None and job.folder.resolve() == add.resolve():

@@ -21,7 +21,7 @@ from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.stability import node_stability
 from wordforest.errors import InputError
-from wordforest.jobs.count import Corpus, counts_for, names_of
+from wordforest.jobs.count import as_read, counts_for
 from wordforest.jobs.job import Job, history_row, versions
 from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.runtime.cluster import Cluster
@@ -34,7 +34,7 @@ from wordforest.text import Vocabulary
 
 
 def train(
-    corpus: Corpus,
+    corpus: Any,
     *,
     out: str | Path | None = None,
     force: bool = False,
@@ -47,6 +47,7 @@ def train(
 ) -> Run:
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
 
+    The corpus is a path (or several), texts, lists of tokens, or a frame or column of texts, as ``count`` takes them.
     Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", trees=40, min_count=5)``.
     Counts of text stay in ``out/counts``, where further runs into ``out`` or beside it find them. ``resume`` continues
     a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a ceiling in bytes for
@@ -60,7 +61,7 @@ def train(
         _check_cluster(own, out)
     check_device(own.device)
     check_learning_fits(1, 1, len(forest))  # before hours of counting
-    names = names_of(corpus)
+    names, counting = as_read(corpus, counting)
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
         if job.folder and job.is_complete(store.is_run_folder, asdict(own), (None, "auto")):
             return store.load_run(job.folder)

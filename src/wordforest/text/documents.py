@@ -26,7 +26,16 @@ from wordforest.errors import InputError
 from wordforest.runtime.disk import opened
 from wordforest.text.encoding import Errors, lines_of, valid_utf8
 from wordforest.text.reader import find_sources
-from wordforest.text.tables import check_columns, guess_text, read_table, table_kind, text_column
+from wordforest.text.tables import (
+    check_columns,
+    guess_text,
+    is_missing,
+    joined,
+    read_table,
+    table_kind,
+    text_column,
+    text_of,
+)
 
 Notice: TypeAlias = Callable[[str], None]
 _LOOK = 1000  # rows that are looked at before the columns are known
@@ -43,11 +52,7 @@ class Document:
     @property
     def joined(self) -> str:
         """The text, or the tokens with spaces between; inside a token a space is written as an underscore."""
-        if isinstance(self.text, str):
-            return self.text
-        joined = " ".join(self.text)
-        spaced = len(joined.split()) > len(self.text)
-        return " ".join("_".join(token.split()) for token in self.text) if spaced else joined
+        return joined(self.text)
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Columns:
         text, *others = row
         known = others.pop(0) if self.id else None
         return Document(
-            number if _is_missing(known) else str(known), text_of(text), dict(zip(self.keep, others, strict=True))
+            number if is_missing(known) else str(known), text_of(text), dict(zip(self.keep, others, strict=True))
         )
 
 
@@ -95,7 +100,7 @@ def read_documents(
     columns = Columns(text, id, tuple(keep))
     if isinstance(source, str | Path):
         return read_files([source], columns, errors, notice)
-    if hasattr(source, "columns") and hasattr(source, "head"):
+    if is_frame(source):
         return _unique(_from_frame(source, columns, notice), notice)
     if not isinstance(source, Iterable):
         raise InputError(f"documents = {source!r:.80}, but they must be a path, or an iterable of texts.")
@@ -105,6 +110,11 @@ def read_documents(
         return read_files([*first, *items], columns, errors, notice)
     labels = source.index if hasattr(source, "index") and not callable(source.index) else None
     return _unique(_from_items(chain(first, items), labels, columns, notice), notice)
+
+
+def is_frame(source: Any) -> bool:
+    """Say whether an object is a data frame, of pandas or Polars."""
+    return hasattr(source, "columns") and hasattr(source, "head")
 
 
 def read_files(
@@ -121,36 +131,6 @@ def read_files(
                 yield from _from_file(source, name, columns, errors, notice, whole=folder is not None, several=several)
 
     return _unique(found(), notice)
-
-
-def text_of(value: Any) -> str | Sequence[str]:
-    """Return a value as a text or as tokens: a missing one is empty, a spaCy document its words."""
-    if isinstance(value, str):
-        return value
-    if _is_missing(value):
-        return ""
-    if isinstance(value, Iterable):
-        return [token if isinstance(token, str) else _word(token) for token in value if not _is_mark(token)]
-    return str(value)
-
-
-def _word(token: Any) -> str:
-    found = getattr(token, "text", token)
-    if not isinstance(found, str):
-        raise InputError(f"a token is {token!r:.80}, but it must be a string. Give texts, or lists of strings.")
-    return found
-
-
-def _is_mark(token: Any) -> bool:
-    """Say whether a token of spaCy is punctuation or white space."""
-    return bool(getattr(token, "is_punct", False) or getattr(token, "is_space", False))
-
-
-def _is_missing(value: Any) -> bool:
-    """Say whether a value stands for none: None, NaN, or the NA and NaT of pandas."""
-    return (
-        value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
-    )
 
 
 def _from_file(

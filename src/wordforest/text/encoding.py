@@ -42,6 +42,11 @@ def valid_utf8(data: bytes, source: str, line: int, errors: Errors) -> bytes:
     return data
 
 
+def as_utf8(text: str) -> bytes:
+    """Return a text of Python for the tokeniser, which knows neither byte 0 nor lone surrogates: both end a word."""
+    return text.encode("utf-8", "replace").replace(b"\0", b" ")
+
+
 def lines_of(stream: Iterable[bytes], source: str, errors: Errors) -> Iterator[str]:
     """Yield the lines of a file with their ends."""
     for number, line in enumerate(stream, 1):

@@ -18,8 +18,8 @@ from typing import BinaryIO
 
 from wordforest.errors import InputError
 from wordforest.runtime.disk import COMPRESSION, opened
-from wordforest.text.encoding import Errors, looks_binary, valid_utf8
-from wordforest.text.tables import table_kind
+from wordforest.text.encoding import Errors, as_utf8, looks_binary, valid_utf8
+from wordforest.text.tables import joined, read_table, table_kind, text_column, text_of
 
 CHUNK_BYTES = 8 << 20
 _HEAD = 8192  # bytes of a file in a folder that tell whether it is text
@@ -56,11 +56,14 @@ def find_sources(
 
 
 def total_bytes(sources: Iterable[str]) -> int | None:
-    """Return the size of all text, or None where it cannot be known before reading (compressed, URL, stream)."""
+    """Return the size of all text, or None where it cannot be known before reading (compressed, table, URL, stream)."""
     paths = [Path(source) for source in sources]
-    if any(path.suffix.lower() in COMPRESSION or not path.is_file() for path in paths):
-        return None
-    return sum(path.stat().st_size for path in paths)
+    return sum(path.stat().st_size for path in paths) if all(map(is_plain, paths)) else None
+
+
+def is_plain(path: Path) -> bool:
+    """Say whether a file is text as it lies, neither compressed nor a table."""
+    return path.is_file() and path.suffix.lower() not in COMPRESSION and not table_kind(path.name)
 
 
 def content_hash(sources: Iterable[str]) -> str | None:
@@ -72,13 +75,18 @@ def content_hash(sources: Iterable[str]) -> str | None:
             return None
         with path.open("rb") as file:
             one = hashlib.file_digest(file, "sha256").hexdigest()
-        whole.update(f"{COMPRESSION.get(path.suffix.lower(), '')} {one}\n".encode())
+        whole.update(f"{table_kind(source)}{COMPRESSION.get(path.suffix.lower(), '')} {one}\n".encode())
     return whole.hexdigest()
 
 
-def read_chunks(sources: Iterable[str], errors: Errors = "strict", size: int = CHUNK_BYTES) -> Iterator[Chunk]:
-    """Read sources one after the other as chunks of about ``size`` bytes."""
+def read_chunks(
+    sources: Iterable[str], errors: Errors = "strict", size: int = CHUNK_BYTES, text: str | None = None
+) -> Iterator[Chunk]:
+    """Read sources one after the other as chunks of about ``size`` bytes; of tables the column ``text``."""
     for source in sources:
+        if table_kind(source):
+            yield from _chunks_of_table(source, errors, size, text)
+            continue
         with nullcontext(sys.stdin.buffer) if source == "-" else opened(source) as stream:
             yield from chunks_of(stream, source, errors, size)
 
@@ -94,6 +102,35 @@ def chunks_of(
         line += data.count(b"\n")
 
 
+def tell_columns(sources: Iterable[str], text: str | None, errors: Errors, notice: Callable[[str], None]) -> None:
+    """Say which column of tables is read where none is named; refuse a column that a table lacks, or text has not."""
+    tables = [source for source in sources if table_kind(source)]
+    if text and not tables:
+        raise InputError(f"text = {text!r}, but none of the files is a .csv, .tsv, .jsonl or .parquet. Leave it out.")
+    columns: dict[str, list[str]] = {}
+    for source in tables:
+        columns.setdefault(text_column(source, text, errors)[0], []).append(source)
+    for column, of in columns.items() if text is None else ():
+        notice(f"{_listed(of)}: the column {column!r} is read as the text; --text COLUMN names another")
+
+
+def _chunks_of_table(source: str, errors: Errors, size: int, text: str | None) -> Iterator[Chunk]:
+    """Cut the texts of a table into chunks, each text on lines of its own."""
+    column, _ = text_column(source, text, errors)
+    parts: list[bytes] = []
+    n_bytes = 0
+    for number, (value,) in enumerate(read_table(source, column, (), errors), 1):
+        part = as_utf8(joined(text_of(value))) + b"\n"
+        if len(part) > _LONGEST_LINE:
+            raise InputError(f"{source}: the text of row {number} has more than {_LONGEST_LINE >> 20} MiB. Cut it.")
+        if parts and n_bytes + len(part) > size:
+            yield Chunk(b"".join(parts), source, last=False)
+            parts, n_bytes = [], 0
+        parts.append(part)
+        n_bytes += len(part)
+    yield Chunk(b"".join(parts), source, last=True)
+
+
 def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
     if item == "-" or "://" in item:
         return [item]
@@ -103,7 +140,7 @@ def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
         files = sorted(str(p) for p in found if not any(part[0] == "." for part in p.relative_to(path).parts))
         texts = [file for file in files if not _is_binary(file)]
         if len(texts) < len(files):
-            notice(f"{item}: skipped what is not text: {_listed([f for f in files if f not in {*texts}])}")
+            notice(f"{item}: skipped what is not text: {_listed(sorted({*files} - {*texts}))}")
         if not texts:
             raise InputError(f"{item}: the folder holds no text files. Name a folder with text files in it.")
         return texts

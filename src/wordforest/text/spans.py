@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Sized
-from wordforest.runtime.disk import COMPRESSION, opened
-from wordforest.text.reader import Chunk, chunks_of, read_chunks
+from wordforest.runtime.disk import opened
+from wordforest.text.reader import Chunk, chunks_of, is_plain, read_chunks
 from wordforest.text.tokenizer import FormTable, split_forms
 from wordforest.text.tokens import TextRules, WordIds
 
@@ -47,14 +47,14 @@ class SpanTokens(Sized):
 
 
 def cut_spans(sources: Sequence[str]) -> list[Span]:
-    """Cut plain text into spans of a 16th of it, as far as they are neither small nor large; a compressed file is one.
+    """Cut plain text into spans of a 16th of it, as far as they are neither small nor large; others are one each.
 
     Never by the workers, so that the fingerprint does not depend on them.
     """
     if "-" in sources:
         raise InputError("standard input cannot be read by the workers of a cluster. Give files or URLs.")
     paths = [Path(source) for source in sources]
-    lengths = [p.stat().st_size if p.is_file() and p.suffix.lower() not in COMPRESSION else 0 for p in paths]
+    lengths = [path.stat().st_size if is_plain(path) else 0 for path in paths]
     size = min(max(-(-sum(lengths) // _SPANS), _LEAST), _MOST)
     spans = []
     for path, source, length in zip(paths, sources, lengths, strict=True):
@@ -78,7 +78,7 @@ def read_span(span: Span, rules: TextRules) -> SpanTokens:
 
 def _chunks(span: Span, rules: TextRules) -> Iterator[Chunk]:
     if span.stop is None:
-        yield from read_chunks([span.source], rules.errors)
+        yield from read_chunks([span.source], rules.errors, text=rules.text)
         return
     with opened(span.source) as stream:
         stream.seek(max(span.start - 1, 0))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
@@ -80,6 +80,45 @@ def guess_text(source: str, rows: Sequence[Row], names: Sequence[str]) -> str:
     what = f"{len(several)} columns look like text" if several else "no column looks like text"
     raise InputError(
         f"{source}: {what}, so the one to read has to be named. Add --text COLUMN. Its columns are: {', '.join(names)}."
+    )
+
+
+def text_of(value: Any) -> str | Sequence[str]:
+    """Return a value as a text or as tokens: a missing one is empty, a spaCy document its words."""
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return ""
+    if isinstance(value, Iterable):
+        return [token if isinstance(token, str) else _word(token) for token in value if not _is_mark(token)]
+    return str(value)
+
+
+def joined(text: str | Sequence[str]) -> str:
+    """Return a text, or tokens with spaces between; inside a token a space is written as an underscore."""
+    if isinstance(text, str):
+        return text
+    found = " ".join(text)
+    spaced = len(found.split()) > len(text)
+    return " ".join("_".join(token.split()) for token in text) if spaced else found
+
+
+def _word(token: Any) -> str:
+    found = getattr(token, "text", token)
+    if not isinstance(found, str):
+        raise InputError(f"a token is {token!r:.80}, but it must be a string. Give texts, or lists of strings.")
+    return found
+
+
+def _is_mark(token: Any) -> bool:
+    """Say whether a token of spaCy is punctuation or white space."""
+    return bool(getattr(token, "is_punct", False) or getattr(token, "is_space", False))
+
+
+def is_missing(value: Any) -> bool:
+    """Say whether a value stands for none: None, NaN, or the NA and NaT of pandas."""
+    return (
+        value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
     )
 
 

@@ -7,7 +7,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from wordforest.errors import InputError
 from wordforest.options import Checked, default
 from wordforest.runtime.disk import ScratchFiles, read_at, write_at
 from wordforest.runtime.machine import Executor, Threads, kernel
+from wordforest.text.corpus import as_corpus
 from wordforest.text.encoding import Errors
-from wordforest.text.reader import CHUNK_BYTES, Chunk, find_sources, read_chunks
+from wordforest.text.reader import CHUNK_BYTES, Chunk, read_chunks
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
 
 _MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew, with little memory
@@ -39,6 +40,7 @@ class TextRules(Checked):
     lowercase: bool = default("lowercase")
     numbers: bool = default("numbers")  # numbers become #number#
     errors: Errors = default("errors")
+    text: str | None = default("text")  # the column of tables
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> TextRules:
@@ -84,7 +86,7 @@ class Tokens:
 
 
 def read_tokens(
-    corpus: str | Path | Iterable[str | Path],
+    corpus: Any,
     rules: TextRules | None = None,
     *,
     executor: Executor | None = None,
@@ -92,14 +94,17 @@ def read_tokens(
     scratch: ScratchFiles | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Tokens:
-    """Read a corpus once and keep it as ids in a file, so that it may be larger than memory.
+    """Read a corpus, paths or texts, once and keep it as ids in a file, so that it may be larger than memory.
 
     ``on_progress`` is called with tokens and bytes read so far. The file is one of ``scratch``, by default one without
     a name in ``scratch_folder`` (or the system's for temporary files) that goes away with the result. It needs four
     bytes a token. Named scratch files that hold all that an earlier try has found are taken up again.
     """
     rules, scratch = rules or TextRules(), scratch or ScratchFiles(scratch_folder)
-    sources = find_sources(corpus)
+    corpus = as_corpus(corpus, rules.text)
+    if corpus.tokenised:
+        rules = replace(rules, tokenizer="whitespace")
+    sources = corpus.sources()
     if (found := _read_before(scratch, sources, rules)) is not None:
         return found
     memory = scratch.memory
@@ -114,7 +119,7 @@ def read_tokens(
         return chunk, split_forms(chunk.data, rules.tokenizer, tables.own)
 
     ids, words, digest, n_bytes = IdFile(scratch, "ids.bin"), WordIds(rules), hashlib.sha256(), 0
-    for chunk, forms in (executor or Threads()).map(split, read_chunks(sources, rules.errors, size)):
+    for chunk, forms in (executor or Threads()).map(split, read_chunks(sources, rules.errors, size, rules.text)):
         ids.append(words.take(forms, last=chunk.last))
         digest.update(chunk.data)
         n_bytes += len(chunk.data)
@@ -143,7 +148,7 @@ def _read_before(scratch: ScratchFiles, sources: list[str], rules: TextRules) ->
     if not n_ids:
         return None
     digest = hashlib.sha256()
-    for chunk in read_chunks(sources, rules.errors):
+    for chunk in read_chunks(sources, rules.errors, text=rules.text):
         digest.update(chunk.data)
     if digest.hexdigest() != fingerprint:
         raise InputError(f"{_named(sources)}: the text has changed since counting began. Begin again, with --force.")

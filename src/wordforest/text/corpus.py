@@ -1,0 +1,83 @@
+"""What may be given as a corpus: names of files, or texts of Python, which are written to a file of their own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from wordforest.errors import InputError
+from wordforest.text.documents import Document, is_frame, read_documents
+from wordforest.text.encoding import as_utf8
+from wordforest.text.reader import find_sources
+
+_LOOK = 100  # strings that are looked at to tell texts from names
+Notice = Callable[[str], None]
+
+
+class Corpus(list[str]):
+    """The names that make up a corpus, as results note them down; what else is known of it hangs on them.
+
+    Texts of Python lie in a file, a text after the other, so that a generator is read once and a text larger than
+    memory can be looked at again. The file goes away with this object.
+    """
+
+    file: Any = None  # with the texts, where they come from Python
+    tokenised = False  # as lists of tokens
+
+    def sources(self, notice: Notice = lambda _: None) -> list[str]:
+        """Return the files to read."""
+        return [self.file.name] if self.file else find_sources(self, notice)
+
+
+def as_corpus(given: Any, text: str | None = None) -> Corpus:
+    """Return what was given as a corpus: paths, globs and URLs as names, all else as texts.
+
+    Texts are those of a frame or a column, lists of tokens, rows, documents of spaCy, and strings that hold a space and
+    name no file. ``text`` names the column of a frame or of rows.
+    """
+    if isinstance(given, Corpus):
+        return given
+    if isinstance(given, str | Path):
+        return Corpus([str(given)])
+    if is_frame(given) or hasattr(given, "to_list"):
+        return _spooled(read_documents(given, text=text))
+    if not isinstance(given, Iterable):
+        raise InputError(f"corpus = {given!r:.80}, but it must be a path, several of them, or an iterable of texts.")
+    items = iter(given)
+    first = [*islice(items, _LOOK)]
+    if all(isinstance(item, str | Path) for item in first) and not _are_texts(first):
+        return Corpus(str(item) for item in chain(first, items))
+    return _spooled(read_documents(chain(first, items), text=text))
+
+
+def _are_texts(items: list[Any]) -> bool:
+    """Say whether more of the items are several words that name no file than are names of files or URLs."""
+    names = [_is_name(item) for item in items]
+    return sum(not name and len(item.split()) > 1 for item, name in zip(items, names, strict=True)) > sum(names)
+
+
+def _is_name(item: Any) -> bool:
+    if not isinstance(item, str) or item == "-" or ("://" in item and len(item.split()) == 1):
+        return True
+    try:
+        return any(map(str.isalnum, item)) and Path(item).exists()
+    except (OSError, ValueError):  # too long for a name, or with a byte 0
+        return False
+
+
+def _spooled(documents: Iterable[Document]) -> Corpus:
+    file = tempfile.NamedTemporaryFile(suffix=".txt")  # noqa: SIM115 closed with the corpus
+    kinds = set()
+    n = 0
+    for n, document in enumerate(documents, 1):  # noqa: B007 how many they are
+        kinds.add(isinstance(document.text, str))
+        file.write(as_utf8(document.joined) + b"\n")
+    if len(kinds) > 1:
+        raise InputError("some texts are strings and some are lists of tokens. Give all of them alike.")
+    file.flush()
+    corpus = Corpus([f"{n} texts"])
+    corpus.file, corpus.tokenised = file, kinds == {False}
+    return corpus

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wordforest.counts import count
+from wordforest.errors import InputError
+from wordforest.text import TextRules, read_tokens
+from wordforest.text.corpus import Corpus, as_corpus
+from wordforest.text.reader import content_hash, find_sources, read_chunks, tell_columns, total_bytes
+from wordforest.text.spans import Span, cut_spans, read_span
+
+TEXTS = ["The ship sails. It is far!\nThe harbour", "", "A ship at sea"]
+texts = st.lists(st.text("ab .\n\r\0é", max_size=12), min_size=1, max_size=5).map(lambda some: ["the ship", *some])
+
+
+def write_jsonl(path: Path, values: list[Any]) -> Path:
+    path.write_text("".join(json.dumps({"n": i, "text": v}) + "\n" for i, v in enumerate(values)), encoding="utf-8")
+    return path
+
+
+def as_lines(path: Path, values: list[str]) -> Path:
+    path.write_bytes("".join(value.replace("\0", " ") + "\n" for value in values).encode())
+    return path
+
+
+def read(corpus: Any, **rules: Any) -> tuple[list[str], list[int], str]:
+    found = read_tokens(corpus, TextRules(**rules))
+    return found.words, found.ids[:].tolist(), found.fingerprint
+
+
+# ---- tables
+
+
+@given(values=texts, size=st.sampled_from([1, 10, 1 << 20]))
+@settings(deadline=None)
+def test_a_table_reads_like_its_texts_line_by_line(tmp_path_factory: Any, values: list[str], size: int) -> None:
+    folder = tmp_path_factory.mktemp("table")
+    table, plain = write_jsonl(folder / "a.jsonl", values), as_lines(folder / "a.txt", values)
+    chunks = [*read_chunks([str(table)], size=size)]
+    assert b"".join(chunk.data for chunk in chunks) == plain.read_bytes()
+    assert [chunk.last for chunk in chunks] == [False] * (len(chunks) - 1) + [True]
+    assert read(table) == read(plain)
+
+
+def test_a_table_is_neither_cut_nor_measured_and_is_no_other_table(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("wordforest.text.spans._LEAST", 8)
+    table, plain = write_jsonl(tmp_path / "a.jsonl", TEXTS), as_lines(tmp_path / "a.txt", TEXTS)
+    assert cut_spans([str(table)]) == [Span(str(table))]
+    assert len(cut_spans([str(plain)])) > 1
+    assert total_bytes([str(plain), str(table)]) is None
+    (tmp_path / "b.txt").write_bytes(table.read_bytes())
+    assert content_hash([str(table)]) != content_hash([str(tmp_path / "b.txt")])
+    assert read_span(Span(str(table)), TextRules()).digest == read(table)[2]
+
+
+def test_the_column_is_told_or_asked_for(tmp_path: Path) -> None:
+    told: list[str] = []
+    tables = [str(write_jsonl(tmp_path / f"{i}.jsonl", TEXTS)) for i in range(2)]
+    tell_columns(tables, None, "strict", told.append)
+    assert told == [f"{tables[0]}, {tables[1]}: the column 'text' is read as the text; --text COLUMN names another"]
+    tell_columns(tables, "n", "strict", told.append)
+    assert len(told) == 1
+    with pytest.raises(InputError, match=r"no column 'body'. Its columns are: n, text"):
+        tell_columns(tables, "body", "strict", told.append)
+    with pytest.raises(InputError, match=r"text = 'body', but none of the files is a .csv"):
+        tell_columns(["a.txt"], "body", "strict", told.append)
+    assert read(tables[0], text="n")[0] == ["#number#"]
+
+
+@pytest.mark.parametrize(("errors", "words"), [("replace", ["one", "a", "b"]), ("skip", ["one", "ab"])])
+def test_a_nul_byte_ends_nothing_when_asked(tmp_path: Path, errors: str, words: list[str]) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\na\0b")
+    assert read(tmp_path / "a.txt", errors=errors)[0] == words
+    with pytest.raises(InputError, match=r"a.txt: line 2, column 2: found a NUL byte"):
+        read(tmp_path / "a.txt")
+
+
+def test_a_folder_skips_and_names_what_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\0flaw in " + b"a text of many words " * 20)
+    (tmp_path / "b.png").write_bytes(bytes(range(256)))
+    told: list[str] = []
+    assert find_sources(tmp_path, told.append) == [str(tmp_path / "a.txt")]
+    assert told == [f"{tmp_path}: skipped what is not text: {tmp_path / 'b.png'}"]
+    (tmp_path / "a.txt").unlink()
+    with pytest.raises(InputError, match="the folder holds no text files"):
+        find_sources(tmp_path)
+
+
+# ---- objects
+
+
+@given(values=texts)
+@settings(deadline=None)
+def test_texts_of_python_read_like_a_file_of_them(tmp_path_factory: Any, values: list[str]) -> None:
+    expected = read(as_lines(tmp_path_factory.mktemp("texts") / "a.txt", values))
+    frame = pd.DataFrame({"n": range(len(values)), "body": values})
+    given = (values, tuple(values), iter(values), np.array(values, dtype=object), frame["body"], frame)
+    assert all(read(one) == expected for one in given)
+
+
+def test_a_generator_is_read_once_and_its_file_goes_away() -> None:
+    def once() -> Iterator[str]:
+        yield from TEXTS
+
+    corpus = as_corpus(once())
+    place = Path(corpus.file.name)
+    assert corpus == ["3 texts"]
+    assert corpus.sources() == [str(place)]
+    assert as_corpus(corpus) is corpus
+    assert place.exists()
+    del corpus
+    assert not place.exists()
+
+
+def test_lists_of_tokens_are_split_as_they_are() -> None:
+    counts = count([["U.S.", "New York", "ships"], ["ships", "U.S."]], min_count=1)
+    assert counts.vocabulary.words == ("ships", "u.s.", "new_york")
+    with pytest.raises(InputError, match="some texts are strings and some are lists of tokens"):
+        as_corpus([["a"], "a b"])
+
+
+def test_names_stay_names(tmp_path: Path) -> None:
+    spaced = tmp_path / "my texts.txt"
+    spaced.write_text("one two")
+    for names in (
+        [spaced],
+        [str(spaced)],
+        [str(spaced), "not there.txt"],
+        ["missing.txt"],
+        ["http://a.org/b.txt"],
+        ["-"],
+    ):
+        assert as_corpus(names) == [*map(str, names)]
+        assert as_corpus(iter(names)).file is None
+    assert as_corpus(["look at http://a.org", "and x" * 5000]).file
+    assert as_corpus("one two") == Corpus(["one two"])
+    with pytest.raises(InputError, match="corpus = 5, but it must be"):
+        as_corpus(5)
+
+
+def test_the_column_of_a_frame_is_named_or_guessed() -> None:
+    frame = pd.DataFrame({"title": ["On ships", "On seas"], "body": ["a b a", "b a b"]})
+    assert count(frame, text="body", min_count=1).vocabulary.words == ("a", "b")
+    with pytest.raises(InputError, match=r"2 columns look like text"):
+        count(frame, min_count=1)
