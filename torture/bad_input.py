@@ -158,6 +158,7 @@ def _set(index: int, value: int) -> Callable[[Any], Any]:
     return change
 
 
+TABLE = b"title,t\nOn ships,A ship at sea\n"
 TRAIN, SEE = "train corpus.txt --out new --quiet", "inspect"
 FROM_COUNTS = "train badcounts --out new --quiet"
 _WORDS = np.array(["a", "b"])
@@ -208,6 +209,12 @@ CASES = (
         },
     ),
     Case("text", "vectors in its place", "count good.bin --out new --quiet"),
+    Case("text", "a table without the column", "count a.csv --text body --out new --quiet", {"a.csv": TABLE}),
+    Case("text", "a table with two columns of text", "count a.csv --out new --quiet", {"a.csv": TABLE}),
+    Case(
+        "text", "a table with a field too many", "count a.csv --text t --out new --quiet", {"a.csv": TABLE + b"1,2,3\n"}
+    ),
+    Case("text", "a column, but no table", "count corpus.txt --text body --out new --quiet"),
     Case("text", "an unknown protocol", "count xyz://host/file --out new --quiet"),
     Case("text", "no word is frequent enough", TRAIN + " --min-count 999"),
     Case(

@@ -104,6 +104,11 @@ def test_a_range_of_documents_that_no_word_can_be_in_is_refused(low: float, high
         learn_words(read_documents(["a b", "a", "b"]), words=ALL, min_df=low, max_df=high)
 
 
+def test_a_range_that_no_word_is_in_is_named() -> None:
+    with pytest.raises(InputError, match=r"no word stands in 1 to 2 of the 3 documents. Lower min_df, or raise max_df"):
+        learn_words(read_documents(["a", "a", "a"]), words=ALL, max_df=2)
+
+
 def test_no_documents_at_all_are_an_error() -> None:
     with pytest.raises(InputError, match="there are no documents"):
         learn_words([])

@@ -183,6 +183,10 @@ def _within(
     found = executor.map(lambda part: np.bincount(_counted(*part[1:], same, n_words)[1], minlength=n_words), read)
     in_documents = np.sum(list(found), axis=0)
     fits: NDArray[np.bool_] = (in_documents >= least) & (in_documents <= most)
+    if not fits.any():
+        raise InputError(
+            f"no word stands in {least:g} to {most:g} of the {n_documents} documents. Lower min_df, or raise max_df."
+        )
     return fits
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from pathlib import Path
@@ -69,15 +71,16 @@ def _is_name(item: Any) -> bool:
 
 
 def _spooled(documents: Iterable[Document]) -> Corpus:
-    file = tempfile.NamedTemporaryFile(suffix=".txt")  # noqa: SIM115 closed with the corpus
-    kinds = set()
-    n = 0
-    for n, document in enumerate(documents, 1):  # noqa: B007 how many they are
-        kinds.add(isinstance(document.text, str))
-        file.write(as_utf8(document.joined) + b"\n")
+    corpus = Corpus()
+    corpus.file = tempfile.NamedTemporaryFile(suffix=".txt")  # noqa: SIM115 closed with the corpus
+    weakref.finalize(corpus, corpus.file.close)
+    kinds: Counter[bool] = Counter()
+    for document in documents:
+        kinds[isinstance(document.text, str)] += 1
+        corpus.file.write(as_utf8(document.joined) + b"\n")
     if len(kinds) > 1:
         raise InputError("some texts are strings and some are lists of tokens. Give all of them alike.")
-    file.flush()
-    corpus = Corpus([f"{n} texts"])
-    corpus.file, corpus.tokenised = file, kinds == {False}
+    corpus.file.flush()
+    corpus.append(f"{kinds.total()} texts")
+    corpus.tokenised = bool(kinds[False])
     return corpus
