@@ -40,15 +40,16 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     assert abs(np.mean(covered) - 0.95) < 0.02
 
 
-def test_the_interval_is_that_of_scipys_bootstrap() -> None:
+@pytest.mark.parametrize("node", [0, 5])
+def test_the_interval_is_that_of_scipys_bootstrap(node: int) -> None:
     X = made(200)
     mine = by_group(X, ["a"] * 200, resamples=4000)
-    column = X.toarray()[:, 0].astype(float)
+    column = X.toarray()[:, node].astype(float)
     rng = np.random.default_rng(1)
     theirs = stats.bootstrap((column,), np.mean, n_resamples=4000, method="BCa", rng=rng).confidence_interval
     width = theirs.high - theirs.low
-    assert abs(mine.low[0, 0] - theirs.low) < 0.06 * width  # the error of a percentile of 4,000 is 2 % of the width
-    assert abs(mine.high[0, 0] - theirs.high) < 0.06 * width
+    assert abs(mine.low[0, node] - theirs.low) < 0.05 * width  # the error of a percentile of 4,000 is 2 % of the width
+    assert abs(mine.high[0, node] - theirs.high) < 0.05 * width  # plain percentiles of node 5 are 9 % too low
 
 
 def test_many_documents_in_units_have_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ class Made:
     forest = Forest([-1, 0, 0, -1])
     labels = ("sport", "hockey", "ball", "faith")
     stability = None
-    shares = sparse.csr_array(np.array([[1, 0.75, 0.25, 0], [0.5, 0, 0.25, 0.5], [0, 0, 0, 1]], dtype=np.float32))
+    shares = sparse.csr_array(np.array([[1, 0.75, 0.25, 0], [0.5, 0, 0.25, 0.5], [0.25, 0, 0, 0.75]], dtype=np.float32))
 
     def main_path(self) -> Any:
         return np.array([[0, 1], [0, 2], [3, -1]])
@@ -35,7 +35,7 @@ def test_topic_info_has_a_row_for_every_node() -> None:
     table = topic_info(Made())
     assert [*table] == ["node", "parent", "depth", "label", "share", "documents", "stability", "typical"]
     assert table["parent"] == [-1, 0, 0, -1]
-    assert table["share"] == pytest.approx([0.5, 0.25, 0.5 / 3, 0.5], rel=1e-12)
+    assert table["share"] == pytest.approx([1.75 / 3, 0.25, 0.5 / 3, 1.25 / 3], rel=1e-12)
     assert table["documents"] == [2, 1, 1, 1]
     assert table["typical"][3] == ["three", "two"]
     assert table["stability"] == [None] * 4
@@ -45,7 +45,7 @@ def test_document_info_follows_the_main_path() -> None:
     table = document_info(Made())
     assert [*table] == ["document", "depth0", "depth1", "share0", "share1"]
     assert table["depth1"] == [1, 2, -1]
-    assert table["share0"] == [1.0, 0.5, 1.0]
+    assert table["share0"] == [1.0, 0.5, 0.75]
     assert table["share1"] == [0.75, 0.25, 0.0]
 
 
@@ -55,7 +55,7 @@ def test_cells_are_node_by_node() -> None:
     assert [*classes] == ["node", "label", "group", "share", "low", "high", "difference", "p", "q", "documents"]
     assert classes["node"][:4] == [0, 0, 1, 1]
     assert classes["group"][:4] == ["a", "b", "a", "b"]
-    assert classes["share"][:4] == [0.5, 0.5, 0.0, 0.375]
+    assert classes["share"][:4] == [0.5, 0.625, 0.0, 0.375]
     assert classes["difference"][2:4] == [-0.375, 0.375]
     assert classes["documents"][:2] == [1, 2]
     times = topics_over_time(over_time(made.shares, [1990, 1992, 1992], bins="year"), made.labels)

@@ -40,7 +40,7 @@ def test_labels_are_where_they_fit_and_read_from_left_to_right(figure: Any) -> N
         assert -90 <= ((text.get_rotation() + 180) % 360) - 180 <= 90
 
 
-@pytest.mark.parametrize("trees", [3, 12, 40])
+@pytest.mark.parametrize("trees", [3, 12, 48])
 def test_every_label_stays_within_its_wedge(trees: int) -> None:
     forest = Forest.complete(trees, (3,))
     sizes = np.where(forest.parent < 0, 1.0, 1 / 3)

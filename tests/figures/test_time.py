@@ -36,6 +36,7 @@ def test_names_of_curves_that_end_together_do_not_touch_and_stay_on_the_page() -
     boxes = sorted((text.get_window_extent() for text in figure.axes[0].texts), key=lambda box: box.y0)
     assert all(a.y1 <= b.y0 + 1 for a, b in pairwise(boxes))
     assert all(box.x1 <= figure.bbox.width for box in boxes)
+    assert max(text.xy[1] for text in figure.axes[0].texts) <= figure.axes[0].get_ylim()[1]
     heights = [text.get_window_extent().y0 for text in figure.axes[0].texts]
     assert heights == sorted(heights)  # in the order of the curves
 

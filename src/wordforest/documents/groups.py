@@ -90,29 +90,27 @@ def _in_order(names: set[Any]) -> list[Any]:
 
 
 def _by_code(shares: Any, bins: Bins, resamples: int, seed: int) -> GroupShares:
-    kept = np.flatnonzero(bins.code >= 0)
-    code, X = bins.code[kept], shares[kept].astype(np.float64).tocsr()
-    G, M = len(bins.starts), X.shape[1]
-    documents = np.bincount(code, minlength=G)
-    share, low, high = np.full((3, G, M), np.nan)
+    G, M = len(bins.starts), shares.shape[1]
+    documents = np.bincount(bins.code[bins.code >= 0], minlength=G)
+    low, high = np.full((2, G, M), np.nan)
+    sums = np.zeros((3, G, M))
     for g, name in enumerate(bins.starts):
-        rows = X[code == g]
-        if documents[g]:
-            share[g] = rows.mean(axis=0)
+        rows = shares[np.flatnonzero(bins.code == g)].astype(np.float64)  # a group at a time: no second copy of all
+        sums[:, g] = [np.bincount(rows.indices, rows.data**k, minlength=M) for k in (1, 2, 3)]
         if documents[g] > 1:
-            low[g], high[g] = _interval(rows, generator(seed, "shares", str(name)), resamples)
-    difference, p = _test(X, documents, share)
-    return GroupShares(
-        bins.starts, documents, share, low, high, difference, p, _adjusted(p), len(bins.code) - len(kept)
-    )
+            low[g], high[g] = _interval(rows, sums[:, g], generator(seed, "shares", str(name)), resamples)
+    share = np.divide(sums[0], documents[:, None], out=np.full((G, M), np.nan), where=documents[:, None] > 0)
+    difference, p = _test(sums.sum(axis=1), documents, share)
+    left_out = len(bins.code) - int(documents.sum())
+    return GroupShares(bins.starts, documents, share, low, high, difference, p, _adjusted(p), left_out)
 
 
-def _interval(X: Any, rng: np.random.Generator, resamples: int) -> tuple[Floats, Floats]:
+def _interval(X: Any, sums: Floats, rng: np.random.Generator, resamples: int) -> tuple[Floats, Floats]:
     """Return low and high end of the interval of the mean of the rows of X, (n, M) -> (M,) each."""
     from scipy.special import ndtr, stdtrit
 
     n = X.shape[0]
-    _, s2, s3 = _moments(X)
+    _, s2, s3 = _moments(sums, n)
     a = np.divide(s3, 6 * np.sqrt(n) * s2**1.5, out=np.zeros_like(s2), where=s2 > 0)  # at most 1/6 where s2 is not 0
     units, sizes = _units(X, rng)
     columns = units.T.tocsr()  # a node's means are summed up in one place
@@ -132,9 +130,9 @@ def _quantile(ordered: Floats, level: Floats) -> Floats:
     return found
 
 
-def _moments(X: Any) -> tuple[Floats, Floats, Floats]:
-    """Return mean, variance and third central moment of every column, (n, M) -> (M,) each."""
-    mean, second, third = (np.asarray(X.power(k).mean(axis=0)).ravel() for k in (1, 2, 3))
+def _moments(sums: Floats, n: int) -> tuple[Floats, Floats, Floats]:
+    """Return mean, variance and third central moment from sums of n values, their squares and cubes, (M,) each."""
+    mean, second, third = sums / n
     s2 = second - mean**2
     s2[s2 <= 1e-12 * second] = 0.0  # what rounding leaves of a constant
     return mean, s2, third - 3 * mean * second + 2 * mean**3
@@ -152,7 +150,7 @@ def _units(X: Any, rng: np.random.Generator) -> tuple[Any, Floats]:
     return gather @ X, np.bincount(unit).astype(np.float64)
 
 
-def _test(X: Any, documents: NDArray[np.int64], share: Floats) -> tuple[Floats, Floats]:
+def _test(sums: Floats, documents: NDArray[np.int64], share: Floats) -> tuple[Floats, Floats]:
     """Return how much each group differs from the rest and two-sided p, (G, M) each.
 
     Under permutations of the N documents the mean of n of them has the variance s2/n * (N-n)/(N-1) and the third
@@ -161,8 +159,8 @@ def _test(X: Any, documents: NDArray[np.int64], share: Floats) -> tuple[Floats, 
     """
     from scipy.stats import norm, pearson3
 
-    N, n = X.shape[0], documents[:, None].astype(np.float64)
-    mean, s2, s3 = _moments(X)
+    N, n = int(documents.sum()), documents[:, None].astype(np.float64)
+    mean, s2, s3 = _moments(sums, N)
     with np.errstate(divide="ignore", invalid="ignore"):  # n is 0 or N, N below 3, s2 is 0: all sorted out below
         difference = (share - mean) * N / (N - n)
         deviation = np.sqrt(s2 / n * (N - n) / (N - 1))

@@ -73,11 +73,12 @@ def _draw(axes: Axes, shown: Nested, wedges: Sequence[Wedge], ring: float, style
         look = {"facecolor": colors[node], "edgecolor": "white", "linewidth": max(0.3, 1.2 - 0.4 * level)}
         axes.add_patch(matplotlib().patches.Wedge((0, 0), inner + ring, *angles, width=ring, **look))
         points = style.text - min(level, 2)
-        lines, size, turned = _label(axes, shown.labels[node], (inner, ring, 2 * np.pi * (end - start)), points)
+        arc = 2 * np.pi * inner * min(end - start, 0.5)
+        lines, size = fitted(axes, shown.labels[node], (_FREE * ring, _FREE * arc), points)
         angle = np.deg2rad(sum(angles) / 2)
         middle = inner + ring / 2
         text = "\n".join(lines)
-        rotation = _upright(np.rad2deg(angle) - 90 * turned)
+        rotation = _upright(np.rad2deg(angle))
         centred: dict[str, Any] = {
             "ha": "center",
             "va": "center",
@@ -87,19 +88,6 @@ def _draw(axes: Axes, shown: Nested, wedges: Sequence[Wedge], ring: float, style
         }
         place = (middle * np.cos(angle), middle * np.sin(angle))
         axes.text(*place, text, fontsize=size, color=inks[node], **centred)
-
-
-def _label(
-    axes: Axes, words: Sequence[str], wedge: tuple[float, float, float], points: float
-) -> tuple[list[str], float, bool]:
-    """Return the lines of a label, the size of its letters, and whether it runs along the ring and not outwards."""
-    inner, ring, angle = wedge
-    outwards = fitted(axes, words, (_FREE * ring, _FREE * inner * angle), points)
-    chord = 2 * inner * np.sin(min(angle, np.pi) / 2)
-    sagitta = (inner + ring) * (1 - np.cos(min(angle, np.pi) / 2))
-    along = fitted(axes, words, (_FREE * chord, _FREE * max(ring - sagitta, 0.0)), points)
-    best = max((outwards, False), (along, True), key=lambda one: len(" ".join(one[0][0])) * one[0][1])
-    return *best[0], best[1]
 
 
 def _upright(angle: float) -> float:
