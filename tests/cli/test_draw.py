@@ -193,8 +193,12 @@ def test_nodes_that_are_not_there_are_told(
     assert said in result.stderr
 
 
-def test_a_folder_without_times_says_how_to_get_them(tmp_path: Path, documents: str) -> None:
-    (Path(documents) / "over_time.csv").unlink()
+@pytest.mark.parametrize("content", ["", "node,time,share\n0,1990,0.5\n"])
+def test_a_folder_without_times_says_how_to_get_them(tmp_path: Path, documents: str, content: str) -> None:
+    path = Path(documents) / "over_time.csv"
+    path.unlink()
+    if content:
+        path.write_text(content)
     result = run("time", documents, "--out", str(tmp_path / "t.svg"))
     assert result.exit_code == 2
     assert "--time COLUMN" in result.stderr

@@ -237,9 +237,10 @@ def _cells(folder: Path, by: str, columns: Sequence[str]) -> _Cells:
 
     documents = store.load_documents(folder)
     table = documents.over_time if by == "time" else documents.by_group
-    if not table:
+    groups = list(dict.fromkeys(table.get(by, ())))
+    size = len(groups) * len(documents.nodes["node"])
+    if not size or any(len(table.get(name, ())) != size for name in columns):
         raise InputError(f"{folder}: holds no shares by {by}. Make it again: wordforest documents ... --{by} COLUMN")
-    groups = list(dict.fromkeys(table[by]))
     values = [np.array(table[name], dtype=np.float64).reshape(-1, len(groups)).T for name in columns]
     return _Cells(groups, values, documents.nodes)
 
