@@ -223,12 +223,12 @@ def means(values: np.ndarray) -> list[float]:
 
 
 def over_seeds(values: Iterable[float], form: str) -> str:
-    """Mean and, of several, the smallest and the largest; "" for none."""
+    """Mean and, where they differ, the smallest and the largest; "" for none."""
     found = list(values)
     if not found:
         return ""
-    ends = f" [{min(found):{form}}, {max(found):{form}}]" if len(found) > 1 else ""
-    return f"{np.mean(found):{form}}{ends}"
+    low, high = f"{min(found):{form}}", f"{max(found):{form}}"
+    return f"{np.mean(found):{form}}" + (f" [{low}, {high}]" if low != high else "")
 
 
 def main_table(table: Table, rows: dict[str, list[dict[str, Any]]]) -> list[str]:
