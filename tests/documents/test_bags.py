@@ -12,7 +12,7 @@ from wordforest.documents import bags
 from wordforest.documents.bags import Bags, count_words, join_bags, learn_words
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
-from wordforest.text import RARE, TextRules, Vocabulary, WordRules
+from wordforest.text import RARE, TextRules, Vocabulary, WordRules, tokens
 from wordforest.text.documents import Document, read_documents
 from wordforest.text.tokens import normalise
 
@@ -60,7 +60,8 @@ def test_blocks_and_workers_change_no_bit(monkeypatch: pytest.MonkeyPatch, n_wor
     documents = [" ".join(f"w{i}" for i in rng.zipf(1.5, 30)) for _ in range(300)]
     vocabulary, found = learn_words(read_documents(documents), words=WordRules(min_count=3), min_df=2, max_df=0.9)
     monkeypatch.setattr(bags, "_BLOCK_BYTES", 2000)
-    monkeypatch.setattr(bags, "_MOST_FORMS", 20)
+    for module in (bags, tokens):
+        monkeypatch.setattr(module, "_MOST_FORMS", 20)
     executor = Threads(n_workers)
     words, again = learn_words(
         read_documents(documents), words=WordRules(min_count=3), min_df=2, max_df=0.9, executor=executor

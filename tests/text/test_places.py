@@ -44,7 +44,7 @@ def test_nothing_is_found_in_no_text():
 
 
 def test_a_finder_that_begins_anew_finds_the_same(monkeypatch):
-    monkeypatch.setattr("wordforest.text.places._MOST_FORMS", 2)
+    monkeypatch.setattr("wordforest.text.tokens._MOST_FORMS", 2)
     finder = WordFinder(WORDS, TextRules())
     assert [finder.find(["the cat sat on"]).row.tolist() for _ in range(3)] == [[0, 2, 5, 5]] * 3
 

@@ -17,11 +17,11 @@ from scipy import sparse
 
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Executor, Threads, kernel
-from wordforest.text import RARE, TextRules, Vocabulary, WordRules, choose_words
+from wordforest.text import TextRules, Vocabulary, WordRules, choose_words
 from wordforest.text.documents import Document
 from wordforest.text.encoding import as_utf8
 from wordforest.text.tokenizer import FormTable, split_documents
-from wordforest.text.tokens import WordIds, normalise
+from wordforest.text.tokens import FormRows, WordIds
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Int32s: TypeAlias = NDArray[np.int32]
@@ -55,16 +55,12 @@ def count_words(
     as it is; lower case and numbers follow the rules all the same.
     """
     rules, own = rules or TextRules(), threading.local()
-    index, n_rows = vocabulary.index, len(vocabulary)
-    rare = index.get(RARE, -1)
+    n_rows = len(vocabulary)
 
     def counted(block: _Block) -> Bags:
-        if getattr(own, "table", None) is None or own.table.n_forms > _MOST_FORMS:
-            own.table, own.rows = FormTable(), np.empty(0, dtype=np.int32)
-        forms, borders = split_documents(block.texts, block.tokenizer(rules), own.table)
-        new = [index.get(normalise(form.decode(), rules), rare) for form in forms.forms]
-        own.rows = np.concatenate((own.rows, np.array(new, dtype=np.int32)))
-        return block.bags(_counted(forms.ids, borders, own.rows, n_rows), n_rows)
+        known = own.known = getattr(own, "known", None) or FormRows(vocabulary.index, rules)
+        forms, borders = split_documents(block.texts, block.tokenizer(rules), known.table)
+        return block.bags(_counted(forms.ids, borders, known.of(forms), n_rows), n_rows)
 
     return (executor or Threads()).map(counted, _blocks(documents))
 

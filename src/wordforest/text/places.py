@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.text.tokenizer import BREAK, FormTable, Int64s, find_words, number_words
-from wordforest.text.tokens import RARE, TextRules, normalise
-
-_MOST_FORMS = 1 << 19  # remembered before it begins anew
+from wordforest.text.tokenizer import BREAK, Int64s, find_words, number_words
+from wordforest.text.tokens import FormRows, TextRules
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,27 +27,18 @@ class WordFinder:
 
     def __init__(self, words: Sequence[str], rules: TextRules) -> None:
         self._rules = rules
-        self._index = {word: row for row, word in enumerate(words)}
-        self._table, self._rows = FormTable(), np.empty(0, dtype=np.int32)  # forms met, and the row of each
+        self._known = FormRows({word: row for row, word in enumerate(words)}, rules)
 
     def find(self, texts: Sequence[str]) -> Places:
         """Return the words of texts; a few megabytes at a time are quickest."""
         data = "\n".join(texts).encode("utf-8", "surrogatepass")
         spans = find_words(data, self._rules.tokenizer)
         spans = spans[spans[:, 0] != BREAK]
-        if self._table.n_forms > _MOST_FORMS:
-            self._table, self._rows = FormTable(), self._rows[:0]
-        forms = number_words(data, spans, self._table)
-        new = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
-        self._rows = np.concatenate((self._rows, new))
+        forms = number_words(data, spans, self._known.table)
         start, end = _in_characters(data, spans)
         first = np.cumsum([0, *(len(text) + 1 for text in texts)])
         text = np.searchsorted(first, start, side="right") - 1
-        return Places(text, start - first[text], end - first[text], self._rows[forms.ids])
-
-    def _row(self, form: bytes) -> int:
-        word = normalise(form.decode("utf-8", "surrogatepass"), self._rules)
-        return self._index.get(word, self._index.get(RARE, -1))
+        return Places(text, start - first[text], end - first[text], self._known.of(forms)[forms.ids])
 
 
 def _in_characters(data: bytes, spans: NDArray[np.int32]) -> tuple[Int64s, Int64s]:

@@ -277,6 +277,30 @@ class Vocabulary:
         return {word: row for row, word in enumerate(self.words)}
 
 
+class FormRows:
+    """The rows that forms of texts have in a vocabulary, kept with a table of the forms met so far, for one thread."""
+
+    def __init__(self, index: Mapping[str, int], rules: TextRules) -> None:
+        self._index, self._rules, self._rare = index, rules, index.get(RARE, -1)
+        self._table, self._rows = FormTable(), np.empty(0, dtype=np.int32)
+
+    @property
+    def table(self) -> FormTable:
+        """Where the next forms get their numbers; one that has grown too large begins anew."""
+        if self._table.n_forms > _MOST_FORMS:
+            self._table, self._rows = FormTable(), self._rows[:0]
+        return self._table
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        """Return the row of every form of the table: of ``#rare#``, or -1, for words outside of the vocabulary."""
+        new = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
+        self._rows = np.concatenate((self._rows, new))
+        return self._rows
+
+    def _row(self, form: bytes) -> int:
+        return self._index.get(normalise(form.decode("utf-8", "surrogatepass"), self._rules), self._rare)
+
+
 @dataclass(frozen=True)
 class WordRules(Checked):
     """Which words are kept. The defaults are the paper's."""
