@@ -43,6 +43,7 @@ def test_every_document_has_its_own_words_wherever_lines_end(documents: list[str
     vocabulary, found = learn_words(read_documents(documents), words=ALL)
     assert as_counters(found, vocabulary) == expected
     assert vocabulary.counts.tolist() == found.counts.sum(axis=0).tolist()
+    assert found.counts.has_canonical_format
 
 
 @given(documents=st.lists(texts, max_size=6).map(lambda some: ["the ship, the sea", *some]))
