@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 from scipy import sparse
 
 from wordforest.coder.forest import Forest
-from wordforest.store import Run
+from wordforest.explorer.documents import Collection, open_collection
+from wordforest.store import Run, save_documents
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -44,3 +46,59 @@ def address_of(kind: str, *words: str) -> str:
     if words[0] in (".", ".."):
         return f"/{kind}?w={words[0]}"
     return f"/{kind}/" + ",".join(quote(word, safe="") for word in words)
+
+
+DOCUMENTS = (
+    "The king and the queen met a man. <script>alert(1)</script> Then the KING left.\n\nA woman stayed.",
+    '"><img src=x onerror=alert(1)> word020 word021 word022 king',
+    "שלום עולם 👩‍🚀 king\u2028next",
+    "",
+    *(f"word{20 + i:03d} and word{40 + i:03d} saw the king number {i}." for i in range(36)),
+)
+NAMES = ("first", "<b>second</b>", "a/b?c#d%2F", "", *(f"doc {i}" for i in range(36)))
+
+
+def made_documents(folder: Path, *, texts: bool = True) -> Collection:
+    """A documents folder of 40 documents in three groups and five years, one without words, some hard to show."""
+    rng = np.random.default_rng(0)
+    own = rng.random((len(DOCUMENTS), len(FOREST))) * (rng.random((len(DOCUMENTS), len(FOREST))) < 0.5)
+    own[3] = 0
+    own[0, 3] = 5  # most of the first document is node 3, so its path is 0, 1, 3
+    shares = own.copy()
+    for node in reversed(range(len(FOREST))):
+        if (parent := FOREST.parent[node]) >= 0:
+            shares[:, parent] += shares[:, node]
+    total = shares[:, FOREST.roots].sum(axis=1, keepdims=True)
+    shares = (shares / np.where(total > 0, total, 1)).astype(np.float32)
+    records = [
+        {"id": name, "text": text, "year": 1990 + i % 5, "group": f"g{i % 3}<i>"}
+        for i, (name, text) in enumerate(zip(NAMES, DOCUMENTS, strict=True))
+    ]
+    nodes = range(len(FOREST))
+    save_documents(
+        folder,
+        ids=NAMES,
+        shares=sparse.csr_array(shares),
+        config={},
+        documents={
+            "document": NAMES,
+            **{f"depth{d}": [(0, 1, 3)[d], *[-1] * (len(NAMES) - 1)] for d in range(3)},
+            "share0": shares[:, 0],
+        },
+        nodes={
+            **{"node": [*nodes], "parent": FOREST.parent.tolist(), "label": ["x"] * len(nodes)},
+            **{"share": shares.mean(axis=0), "typical": [["doc 5", "first"], *([] for _ in nodes[1:])]},
+        },
+        by_group=_table("group", [f"g{i}<i>" for i in range(3)]),
+        over_time=_table("time", [str(1990 + i) for i in range(5)]),
+        texts=records if texts else None,
+    )
+    return open_collection(folder, made_run().vectors, {})
+
+
+def _table(name: str, values: list[str]) -> dict[str, list[object]]:
+    """Shares of every node that grow from value to value; of the second nothing is known."""
+    rows = [(node, value, i) for node in range(len(FOREST)) for i, value in enumerate(values)]
+    share = [None if i == 1 else 0.1 * (i + 1) for _, _, i in rows]
+    low, high = ([None if x is None else x + gap for x in share] for gap in (-0.05, 0.05))
+    return {"node": [row[0] for row in rows], name: [row[1] for row in rows], "share": share, "low": low, "high": high}

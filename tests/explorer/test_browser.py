@@ -197,7 +197,7 @@ def test_zoom_goes_from_trees_to_leaves(either):
 def test_search_offers_words_and_opens_one(either):
     either.open("/")
     either.first("#search input").send_keys("kin")
-    either.wait(lambda: either.texts("#search .offers li") == ["king", "kings"])
+    either.wait(lambda: either.texts("#search .offers [data-kind=word]") == ["king", "kings"])
     either.keys(Keys.ARROW_DOWN, Keys.ENTER)
     either.wait_title("king")
     assert either.where() == "/word/king"
@@ -349,7 +349,7 @@ def test_words_meant_to_do_harm_are_shown_as_text(either):
 def test_a_word_meant_to_do_harm_is_found_by_search(either):
     either.open("/")
     either.first("#search input").send_keys("<scr")
-    either.wait(lambda: either.texts("#search .offers li") == [HOSTILE[0]])
+    either.wait(lambda: either.texts("#search .offers [data-kind=word]") == [HOSTILE[0]])
     either.keys(Keys.ENTER)
     either.keys(Keys.ARROW_DOWN, Keys.ENTER)
     either.wait(lambda: HOSTILE[0] in either.title() or "scr" in either.title())
@@ -370,7 +370,7 @@ def test_a_keyboard_alone_is_enough(either):
         either.keys(Keys.TAB)
     assert either.focused("role") == "combobox"
     either.keys("king")
-    either.wait(lambda: either.texts("#search .offers li") == ["king", "kings"])
+    either.wait(lambda: either.texts("#search .offers [data-kind=word]") == ["king", "kings"])
     either.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
     either.wait_title("king")
     assert either.script("return document.activeElement.localName") == "h1"
@@ -389,7 +389,7 @@ def test_escape_closes_the_offers_and_slash_opens_the_search(page):
     page.keys("/")
     assert page.focused("role") == "combobox"
     page.keys("q")
-    page.wait(lambda: page.texts("#search .offers li") == ["queen"])
+    page.wait(lambda: page.texts("#search .offers [data-kind=word]") == ["queen"])
     page.keys(Keys.ESCAPE)
     assert not page.first("#search .offers").is_displayed()
 
@@ -403,7 +403,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(either):
         width = either.script("return [document.documentElement.scrollWidth, window.innerWidth]")
         assert width == [375, 375], address
     either.first("#search input").send_keys("quee")
-    either.wait(lambda: either.texts("#search .offers li") == ["queen"])
+    either.wait(lambda: either.texts("#search .offers [data-kind=word]") == ["queen"])
 
 
 def test_two_models_stand_side_by_side(models, driver):

@@ -19,6 +19,8 @@ def explore(
     open_page: bool = option(False, "Open the page in the browser.", "--open"),
     export: Path | None = option(None, "Write one HTML file that works offline, and serve nothing."),
     top_words: int = option(3000, "Words that --export keeps, most frequent first.", min=1),
+    documents: Path | None = option(None, "Folder that `documents` wrote with the first run.", metavar="FOLDER"),
+    top_documents: int = option(300, "Documents that --export keeps, typical ones first.", min=1),
     stop_words: Path | None = STOP_WORDS,
     *,
     force: bool,
@@ -32,7 +34,8 @@ def explore(
         from wordforest.explorer.page import page_text
         from wordforest.store import write_text
 
-        write_text(export, page_text(open_models(vectors, note, stop_words=ignored), top_words=top_words))
+        models = open_models(vectors, note, stop_words=ignored, documents=documents)
+        write_text(export, page_text(models, top_words=top_words, kept_documents=top_documents))
         sys.stderr.write(f"wrote {export}: {export.stat().st_size / 1e6:.1f} MB, opens in any browser\n")
         return
     try:
@@ -42,7 +45,7 @@ def explore(
     if not is_local(host):
         note(f"at {host} others on the network can read these vectors too.")
     with listen(host, port) as listener:
-        models = open_models(vectors, note, stop_words=ignored)
+        models = open_models(vectors, note, stop_words=ignored, documents=documents)
         for model in models:
             model.warm()
         server = open_server(make_app(models, host=host), listener)

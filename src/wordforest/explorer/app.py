@@ -67,6 +67,11 @@ def _add_data(app: Flask, models: list[Model]) -> None:
         prefix = request.args.get("prefix", "")[:200]
         return jsonify(list(dict.fromkeys(word for model in models for word in complete(model, prefix)))[:10])
 
+    @app.get("/data/documents")
+    def documents() -> Response:
+        found = models[0].documents
+        return jsonify([] if found is None else found.offers(request.args.get("text", "")[:200]))
+
     @app.get("/data/<int:model>/words")
     def words(model: int) -> Response:
         return jsonify(models[model].words)

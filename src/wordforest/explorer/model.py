@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Collection as Words
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from wordforest import store
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
+from wordforest.explorer.documents import Collection, open_collection
 from wordforest.explorer.maps import Points, forest_points, pca_points
 from wordforest.reading import label_nodes
 from wordforest.store import Run
@@ -38,7 +40,8 @@ class Model:
     vectors: Vectors
     counts: NDArray[np.int64] | None = None
     dictionary: NDArray[np.float32] | None = None
-    stop_words: Collection[str] = ()
+    stop_words: Words[str] = ()
+    documents: Collection | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -79,12 +82,21 @@ class Model:
     def warm(self) -> None:
         """Compute now what the first questions would wait for."""
         _ = self.vectors.unit, self.spelling, self.labels, self.used
+        if self.documents is not None:
+            self.documents.warm()
 
 
 def open_models(
-    names: Sequence[str], on_notice: Callable[[str], None] | None = None, *, stop_words: Collection[str] = ()
+    names: Sequence[str],
+    on_notice: Callable[[str], None] | None = None,
+    *,
+    stop_words: Words[str] = (),
+    documents: Path | None = None,
 ) -> list[Model]:
-    """Return the models of run folders or files of vectors; what a person should know goes to ``on_notice``."""
+    """Return the models of run folders or files of vectors; what a person should know goes to ``on_notice``.
+
+    The folder of ``documents`` goes with the first.
+    """
     if not 1 <= len(names) <= MAX_MODELS:
         raise InputError(f"{len(names)} models came, but a page shows 1 to {MAX_MODELS} side by side. Give fewer.")
     short = [Path(name).resolve().name or name for name in names]
@@ -94,7 +106,11 @@ def open_models(
         for name in names
     ]
     models = [build_model(title, source) for title, source in zip(titles, sources, strict=True)]
-    return [replace(model, stop_words=stop_words) for model in models]
+    models = [replace(model, stop_words=stop_words) for model in models]
+    if documents is not None:
+        config = sources[0].config if isinstance(sources[0], Run) else {}
+        models[0] = replace(models[0], documents=open_collection(documents, models[0].vectors, config))
+    return models
 
 
 def build_model(name: str, source: Run | Vectors) -> Model:
@@ -141,6 +157,7 @@ def summary(model: Model) -> dict[str, Any]:
         "used": model.used.tolist(),
         "stability": _rounded(model.vectors.nodes.get("stability")),
         "weights": _rounded(model.vectors.weights),  # of nodes in cosines
+        "documents": model.documents.summary() if model.documents is not None else None,
         "depths": [
             {"nodes": len(used), "unused": int((used == 0).sum()), "share": float(used.mean() / len(model.words))}
             for used in levels

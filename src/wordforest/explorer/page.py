@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.explorer.documents import KEPT, collection_data
 from wordforest.explorer.model import Model, summary
 from wordforest.explorer.views import node_card, quantised
 
@@ -34,11 +35,17 @@ def asset_paths(suffix: str) -> list[Path]:
     return sorted(path for path in ASSETS.iterdir() if path.suffix == suffix)
 
 
-def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS) -> str:
-    """Return an HTML page that holds the first ``top_words`` words of each model, all nodes, and nothing foreign."""
+def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS, kept_documents: int = KEPT) -> str:
+    """Return an HTML page that holds the first ``top_words`` words of each model, all nodes, and nothing foreign.
+
+    Of documents it holds as many as asked for: typical ones of every node, and others by chance.
+    """
     if top_words < 1:
         raise InputError(f"{top_words} words came, but the page needs at least one. Raise --top-words.")
     data = [model_data(model, top_words) for model in models]
+    for model, one in zip(models, data, strict=True):
+        if model.documents is not None:
+            one["collection"] = collection_data(model.documents, kept_documents)
     icon = f"data:image/svg+xml;base64,{base64.b64encode((ASSETS / 'icon.svg').read_bytes()).decode()}"
     style = "\n".join(path.read_text(encoding="utf-8") for path in asset_paths(".css")).replace("icon.svg", icon)
     shared = [path for path in asset_paths(".js") if path.name != "70_server.js"]
@@ -47,7 +54,12 @@ def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS) -> str:
         f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    counts = (f"{len(d['kept']):,} of {d['summary']['words']:,} words of {d['summary']['name']}" for d in data)
+    counts = [f"{len(d['kept']):,} of {d['summary']['words']:,} words of {d['summary']['name']}" for d in data]
+    counts += [
+        f"{len(d['collection']['documents']):,} of {d['summary']['documents']['n']:,} documents"
+        for d in data
+        if "collection" in d
+    ]
     return page_html(
         head=f'<meta http-equiv="Content-Security-Policy" content="{rules}">\n'
         f'<link rel="icon" href="{icon}">\n<style>{style}</style>',

@@ -1,6 +1,7 @@
 """What each page shows, as plain data: an address and models in, dictionaries of words and numbers out. No markup.
 
-Addresses are /word/king, /node/12, /compare/a,b, /analogy/a,b,c, /map?node=3.
+Addresses are /word/king, /node/12, /compare/a,b, /analogy/a,b,c, /map?node=3; with documents also /documents,
+/documents/12?from=20, /document/7, /context/king?sort=right and /context?node=12.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from urllib.parse import parse_qsl, unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.documents.concordance import Sort
 from wordforest.errors import InputError
+from wordforest.explorer.documents import Collection
 from wordforest.explorer.model import Model, complete
 from wordforest.reading.columns import largest
 from wordforest.vectors import Neighbors, UnknownWordError
@@ -22,8 +25,10 @@ MAX_COMPARED = 5
 NEIGHBORS = 15
 _CARD_WORDS = 15
 _LISTED = 8  # nodes shared and nodes where words part
-KINDS = ("", "word", "node", "compare", "analogy", "map")
+KINDS = ("", "word", "node", "compare", "analogy", "map", "documents", "document", "context")
+_NODE_DOCUMENTS = 5  # on the page of a node
 _LONGEST = 8000  # characters of an address
+_SORTS: tuple[Sort, ...] = ("document", "left", "right", "strength")
 
 
 class UnknownPageError(InputError):
@@ -32,12 +37,14 @@ class UnknownPageError(InputError):
 
 @dataclass(frozen=True)
 class Route:
-    """A page: its kind (one of KINDS), words, node and model."""
+    """A page: its kind (one of KINDS), words, node, model; the first document, and the order of lines."""
 
     kind: str
     words: tuple[str, ...] = ()
     node: int | None = None
     model: int = 0
+    row: int = 0
+    sort: Sort = "document"
 
 
 def parse_route(address: str, n_models: int = 1) -> Route:
@@ -52,17 +59,27 @@ def parse_route(address: str, n_models: int = 1) -> Route:
     model = _whole(options.get("model", "0"), "model")
     if model >= n_models:
         raise UnknownPageError(f"there is no model {model}: the last one is {n_models - 1}.")
-    if kind == "node":
-        return Route(kind, node=_whole(rest, "node"), model=model)
-    node = _whole(options["node"], "node") if kind == "map" and options.get("node") else None
-    return Route(kind, _words(kind, rest, options), node, model)
+    if kind == "node" or (kind == "documents" and rest):
+        return Route(kind, (), _whole(rest, "node"), model, _whole(options.get("from", "0"), "from"))
+    if kind in ("document", "documents"):
+        return Route(kind, model=model, row=_whole(rest or options.get("from", "0"), "document"))
+    node = _whole(options["node"], "node") if kind in ("map", "context") and options.get("node") else None
+    sort = next((sort for sort in _SORTS if sort == options.get("sort")), _SORTS[0])
+    return Route(kind, _words(kind, rest, options), node, model, sort=sort)
 
 
 def page_view(models: list[Model], route: Route) -> dict[str, Any]:
     """Return the data of a page: its kind and words, and a panel for every model that it shows."""
     view: dict[str, Any] = {"kind": route.kind or "forest", "words": list(route.words), "panels": []}
+    documents = models[route.model].documents
     if route.kind == "node":
         view |= {"model": route.model, "panels": [node_card(models[route.model], route.node or 0)]}
+        if documents is not None:
+            view |= documents.changes(route.node or 0) | documents.of_node(route.node, k=_NODE_DOCUMENTS)
+    elif route.kind in ("documents", "document", "context"):
+        if documents is None:
+            raise UnknownPageError("there are no documents here. Start with: wordforest explore RUN --documents FOLDER")
+        view |= {"model": route.model, **documents_view(documents, route)}
     elif route.kind == "word" and route.words:
         view["panels"] = [word_view(model, route.words[0]) for model in models]
     elif route.kind == "compare":
@@ -76,10 +93,27 @@ def page_view(models: list[Model], route: Route) -> dict[str, Any]:
     return view
 
 
+def documents_view(documents: Collection, route: Route) -> dict[str, Any]:
+    """Return documents of a node or of all, one document, or words in context."""
+    if route.node is not None:
+        documents.vectors.check_node(route.node)
+    if route.kind == "documents":
+        return documents.of_node(route.node, route.row)
+    if route.kind == "document":
+        documents.check_row(route.row)
+        return {"document": documents.shown([route.row])[0]}
+    if route.node is None and not route.words:
+        return {"query": "", "lines": []}
+    return documents.context(route.words[0] if route.node is None else route.node, route.sort)
+
+
 def exists(models: list[Model], route: Route) -> bool:
     """Return whether a page has something to show: a node of its model, words that some model knows."""
     if route.node is not None and route.node >= len(models[route.model].forest):
         return False
+    if route.kind in ("documents", "document", "context"):
+        documents = models[route.model].documents
+        return documents is not None and (route.kind == "context" or 0 <= route.row < max(len(documents), 1))
     return all(any(word in model.vectors for model in models) for word in route.words)
 
 
@@ -186,7 +220,7 @@ def quantised(rows: NDArray[np.float64]) -> tuple[NDArray[np.int16], NDArray[np.
 
 
 def _words(kind: str, rest: str, options: dict[str, str]) -> tuple[str, ...]:
-    if kind == "word":
+    if kind in ("word", "context"):
         return (unquote(rest),) if rest else tuple(filter(None, [options.get("w", "")]))
     words = tuple(unquote(part) for part in rest.split(",") if part)
     words = words if kind == "analogy" else tuple(dict.fromkeys(words))

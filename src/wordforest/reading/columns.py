@@ -74,3 +74,20 @@ def check_k(k: int) -> None:
     """Refuse to look for fewer than one word."""
     if k < 1:
         raise InputError(f"k = {k}, but at least one word must be asked for.")
+
+
+def branch_shares(vectors: Vectors, rows: NDArray[Any]) -> CSR:
+    """Return which share of some words lies in each node and all below it, (n, M); nothing of a word without codes."""
+    own = abs(sparse.csr_array(vectors.own[rows])).astype(np.float64)
+    parent = forest_of(vectors).parent
+    node: NDArray[Any] = np.arange(len(parent))
+    above, pairs = node, []
+    while len(node):  # each node with itself, its parent, the parent of that, ...
+        pairs.append(np.stack((node, above)))
+        above = parent[above]
+        node, above = node[above >= 0], above[above >= 0]
+    pair = np.concatenate(pairs, axis=1)
+    within: CSR = own @ sparse.csr_array((np.ones(pair.shape[1]), (pair[0], pair[1])), shape=(len(parent),) * 2)
+    strength = np.repeat(own.sum(axis=1), np.diff(within.indptr))
+    within.data /= np.where(strength > 0, strength, 1.0)
+    return within

@@ -41,6 +41,11 @@
     compare: (words) => wf.prefix + "/compare" + (words.length ? "/" + list(words) : ""),
     analogy: (words) => wf.prefix + "/analogy" + (words.length ? "/" + list(words) : ""),
     map: (options) => wf.prefix + "/map" + query(options || {}),
+    documents: (node, from) => wf.prefix + "/documents" + (node === null ? "" : "/" + node) + query({ from: from || null }),
+    document: (row) => wf.prefix + "/document/" + row,
+    /** Lines of a word, or of the words of a node, which is a number. */
+    context: (found, sort) => wf.prefix + "/context" + (typeof found === "number" ? query({ node: found, sort })
+      : isFolder(found) ? query({ w: found, sort }) : "/" + escape(found) + query({ sort })),
   };
   function query(options) {
     const parts = Object.entries(options).filter((pair) => pair[1] !== null && pair[1] !== undefined && pair[1] !== "");

@@ -92,20 +92,20 @@
     return nodes.slice(0, most);
   };
 
-  wf.nodeRow = (model, index, node, values, limit) => el("li", {},
-    el("span", { class: "chips" }, values.map((value) => wf.chip(value, limit))),
+  wf.nodeRow = (model, index, node, values, limit, show) => el("li", {},
+    el("span", { class: "chips" }, values.map((value) => wf.chip(value, limit, show))),
     el("a", { href: wf.to.node(node, index), class: "nodelink", title: "Node " + node }, wf.label(model, node, 4)),
     el("span", { class: "id" }, String(node)));
 
-  wf.chip = (value, limit) => {
-    const chip = el("span", { class: "chip" }, wf.value(value));
+  wf.chip = (value, limit, show = wf.value) => {
+    const chip = el("span", { class: "chip" }, show(value));
     chip.style.backgroundColor = wf.colour(value, limit);
     chip.style.color = wf.ink(value, limit);
     return chip;
   };
 
   /** The colours of coefficients, without the negative half where there is none. */
-  wf.scale = (limit, values) => {
+  wf.scale = (limit, values, show = wf.value) => {
     const signed = values.some((value) => value < 0);
     const shares = [0, 0.04, 0.16, 0.36, 0.64, 1]; // even steps of the root scale
     const steps = [...(signed ? shares.slice(1).reverse().map((share) => -share) : []), ...shares].map((share) => {
@@ -113,8 +113,8 @@
       box.style.backgroundColor = wf.colour(share * limit, limit);
       return box;
     });
-    return el("p", { class: "scale" }, el("span", {}, signed ? wf.value(-limit) : "0"),
-      el("span", { class: "steps", "aria-hidden": "true" }, steps), el("span", {}, wf.value(limit)),
+    return el("p", { class: "scale" }, el("span", {}, signed ? show(-limit) : "0"),
+      el("span", { class: "steps", "aria-hidden": "true" }, steps), el("span", {}, show(limit)),
       el("span", { class: "hint" }, "white: exactly zero"));
   };
 

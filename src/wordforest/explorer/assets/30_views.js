@@ -18,7 +18,7 @@
         el("span", { class: "num" }, show(value)));
     }));
   };
-  const section = (name, ...content) => el("section", { class: "block" }, el("h3", {}, name), content);
+  const section = (wf.section = (name, ...content) => el("section", { class: "block" }, el("h3", {}, name), content));
   const nearest = (items) => {
     const block = section("Nearest words", wf.bars(items, { show: wf.score, limit: 1, none: "None: its vector is zero." }));
     block.classList.add("nearest");
@@ -49,44 +49,47 @@
       return el("section", { class: "panel", "aria-label": model.name }, modelHead(model),
         one ? null : el("p", { class: "sub" }, facts(panel, model)),
         el("div", { class: "split" },
-          section("Its forest", wordTrees(model, index, panel)),
+          section("Its forest", wf.trees(model, index, panel, "word")),
           nearest(panel.neighbors)));
     });
     return {
       title: wf.text(word),
       name: word,
       lead: one && view.panels[0].found ? facts(view.panels[0], wf.models[0]) : null,
-      actions: [wf.link(wf.to.compare([word]), "Compare"), wf.hasMap ? wf.link(wf.to.map({ word }), "On the map") : null],
+      actions: [wf.link(wf.to.compare([word]), "Compare"), wf.documents() && view.panels[0].found
+        ? wf.link(wf.to.context(word), "In the documents") : null, wf.hasMap ? wf.link(wf.to.map({ word }), "On the map") : null],
       body: wf.sideBySide(panels),
       csv: () => wordRows(view),
     };
   };
 
-  function wordTrees(model, index, panel) {
+  /** The trees of a word, or of a document by its shares, strongest first or by `rank`. */
+  wf.trees = (model, index, panel, what, show, rank) => {
     const vector = wf.dense(model, panel);
     if (!panel.nodes.length) return el("p", { class: "none" }, "All of its trees are exactly zero.");
     const limit = wf.limit(panel.values);
     const { ranked, single, end } = wf.rankTrees(model, [vector]);
     const live = ranked.filter((tree) => tree.size > 0);
+    if (rank) live.sort((a, b) => rank(b.root) - rank(a.root));
     const leaves = (root) => wf.placeTree(model, root).leaves;
     const card = ({ root }) => el("div", { class: leaves(root) > 20 ? "treecard across" : "treecard" },
       el("p", { class: "treename" }, wf.link(wf.to.node(root, index), wf.label(model, root, 3))),
       el("div", { class: "drawing" }, wf.drawTree(model, index, root, vector, limit, panel.word)),
       el("ul", { class: "noderows" }, wf.strongest(vector, root, end(root), 3).map((node) =>
-        wf.nodeRow(model, index, node, [vector[node]], limit))));
+        wf.nodeRow(model, index, node, [vector[node]], limit, show))));
     const unused = ranked.length - live.length;
     return [
-      wf.scale(limit, panel.values),
+      wf.scale(limit, panel.values, show),
       single.length ? el("div", { class: "treecard wide" },
         el("div", { class: "drawing" }, wf.drawSingles(model, index, single, vector, limit)),
         el("ul", { class: "noderows" }, wf.strongest(vector, 0, vector.length, 8)
           .filter((node) => !model.children[node].length && model.parent[node] < 0)
-          .map((node) => wf.nodeRow(model, index, node, [vector[node]], limit)))) : null,
+          .map((node) => wf.nodeRow(model, index, node, [vector[node]], limit, show)))) : null,
       wf.withMore(el("div", { class: "trees" }), live, FIRST_TREES, "trees", card),
-      unused ? el("p", { class: "none" }, unused === 1 ? "One more tree is exactly zero for this word."
-        : wf.count(unused) + " more trees are exactly zero for this word.") : null,
+      unused ? el("p", { class: "none" }, unused === 1 ? "One more tree is exactly zero for this " + what + "."
+        : wf.count(unused) + " more trees are exactly zero for this " + what + ".") : null,
     ];
-  }
+  };
 
   function wordRows(view) {
     const rows = [["model", "word", "kind", "name", "value", "label"]];
@@ -127,15 +130,15 @@
             { limit, none: "None: no coefficient is above zero." })),
           panel.negative.length ? section("Strongest negative words", wf.bars(panel.negative, { limit })) : null,
           panel.contexts ? contexts(panel.contexts) : null)),
-      model.drawn ? section("Its tree", wf.cells(model, index, root,
-        { depth: model.levels - 1, current: node, labelWords: 3 })) : null);
+      el("div", {}, model.drawn ? section("Its tree", wf.cells(model, index, root,
+        { depth: model.levels - 1, current: node, labelWords: 3 })) : null, wf.nodeDocuments(view, node)));
     return {
       title: wf.label(model, node, 5),
       crumbs: path.length > 1 ? path.slice(0, -1).map((i) => wf.link(wf.to.node(i, index), wf.label(model, i, 1))) : [],
       kicker: (wf.models.length > 1 ? model.name + " · " : "") + "Node " + node,
       name: "node " + node,
       actions: [wf.hasMap ? wf.link(wf.to.map({ node, model: index || null }), "On the map") : null],
-      body: el("div", { class: "nodeframe" }, body),
+      body: el("div", { class: "nodeframe" }, body, wf.nodeChanges(view)),
       csv: () => nodeRows(model, panel),
     };
   };

@@ -34,14 +34,8 @@
     return [wf.wordLink(plot.words[row]), ...value];
   }
 
-  const nodeOffers = (model) => (typed) => {
-    const wanted = typed.toLowerCase(), found = [];
-    for (let node = 0; node < model.parent.length && found.length < 12; node += 1) {
-      const hit = String(node) === wanted || model.labels[node].some((word) => word.toLowerCase().startsWith(wanted));
-      if (hit) found.push({ word: String(node), shown: el("span", {}, el("span", { class: "id" }, String(node)), " ", wf.label(model, node, 4)) });
-    }
-    return Promise.resolve(found);
-  };
+  const nodeOffers = (model) => async (typed) => wf.nodesLike(model, typed, 12).map((node) => ({ word: String(node),
+    shown: el("span", {}, el("span", { class: "id" }, String(node)), " ", wf.label(model, node, 4)) }));
 
   wf.views.map = (view) => {
     const node = view.node ?? null, word = wf.option(view.address, "word");

@@ -65,7 +65,8 @@
   }
 
   function markNavigation(kind) {
-    const page = { forest: "/", node: "/", compare: "/compare", analogy: "/analogy", map: "/map" }[kind];
+    const page = { forest: "/", node: "/", compare: "/compare", analogy: "/analogy", map: "/map",
+      documents: "/documents", document: "/documents", context: "/documents" }[kind];
     document.querySelectorAll("header.top nav a").forEach((link) => {
       if (link.getAttribute("href") === wf.prefix + page) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -76,8 +77,10 @@
   wf.begin = (models) => {
     wf.models = models.map(wf.grow);
     history.scrollRestoration = "manual";
-    wf.searchBox(document.getElementById("search"), { label: "Search a word", keep: false,
-      choose: (word) => wf.go(wf.to.word(word)) });
+    if (wf.documents()) document.querySelector("header.top nav").append(wf.link(wf.to.documents(null), "Documents"));
+    wf.searchBox(document.getElementById("search"), { keep: false, free: true, offer: wf.offers,
+      label: wf.documents() ? "Search words, nodes, documents" : "Search words and nodes",
+      choose: (word, item) => wf.go(item.href || wf.to.word(word)) });
     window.addEventListener("popstate", open); // of hashes as well
     document.addEventListener("click", follow);
     open();

@@ -12,6 +12,7 @@
 
   wf.source = {
     view: (address) => json("/data/view?address=" + encodeURIComponent(address)),
+    documents: (text) => json("/data/documents?text=" + encodeURIComponent(text), 5).catch(() => []),
     words: (model) => json("/data/" + model + "/words"),
     points: async (model) => new Float32Array(await (await get("/data/" + model + "/points", 300)).arrayBuffer()),
     values: async (model, node) => {

@@ -3,7 +3,7 @@
   "use strict";
   const wf = window.wordforest;
   wf.offline = true;
-  const MOST_COMPARED = 5, NEIGHBORS = 15, LISTED = 8;
+  const PAGE = 20, LINES = 100, FEW = 5, MOST_COMPARED = 5, NEIGHBORS = 15, LISTED = 8;
 
   const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
 
@@ -136,8 +136,60 @@
     }
   }
 
+  /** The documents that this file keeps. */
+  class Documents {
+    constructor({ documents, changes, typical }) {
+      Object.assign(this, { documents, changes, typical });
+    }
+
+    ofNode(node, start, most) {
+      if (node === null) return { node, start, total: this.documents.length, documents: this.documents.slice(start, start + most) };
+      const share = (document) => document.values[document.nodes.indexOf(node)] || 0;
+      const rank = (document) => (this.typical[node].indexOf(document.row) + 1 || Infinity);
+      const found = this.documents.filter((document) => share(document) > 0 || rank(document) < Infinity);
+      found.sort((a, b) => (rank(a) === rank(b) ? share(b) - share(a) : rank(a) - rank(b)) || a.row - b.row);
+      return { node, start, total: found.length, documents: found.slice(start, start + most) };
+    }
+
+    node(node) {
+      return { ...this.changes[node], ...this.ofNode(node, 0, 5) };
+    }
+
+    /** Lines of a word, or of the words that lie in a node. */
+    context(query, sort) {
+      const searched = sort === "strength" ? this.ofNode(query, 0, this.documents.length).documents : this.documents;
+      const lines = [], flat = (text) => text.replace(/\s+/g, " ");
+      let found = 0;
+      const within = searched.filter(({ row, id, pieces, tokens, words }) => {
+        const before = found, wanted = words.map(([word, nodes]) => (typeof query === "number" ? nodes.includes(query) : word === query));
+        tokens.forEach((token, i) => {
+          if (!wanted[token]) return;
+          found += 1;
+          const left = pieces.slice(Math.max(0, 2 * i - 60), 2 * i + 1).join(""), right = pieces.slice(2 * i + 2, 2 * i + 62).join("");
+          if (sort === "strength" && found - before > FEW) return;
+          if (lines.length < LINES) lines.push([row, id, flat(left).slice(-90), pieces[2 * i + 1], flat(right).slice(0, 90)]);
+        });
+        return found > before;
+      });
+      const key = { left: (line) => line[2].toLowerCase().trim().split(" ").reverse().join(" "), right: (line) => line[4].toLowerCase().trim() }[sort];
+      if (key) lines.sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+      const words = typeof query === "number" ? [...new Set(this.documents.flatMap((document) => document.words
+        .filter(([, nodes]) => nodes.includes(query)).map(([word]) => word)))].slice(0, 20) : [query];
+      return { query, sort, words, lines, found, with: within.length, searched: searched.length };
+    }
+
+    offers(text) {
+      const wanted = text.toLowerCase().trim(), head = (document) => flatHead(document.pieces);
+      return this.documents.filter((document) => (document.id + " " + head(document)).toLowerCase().includes(wanted))
+        .slice(0, 5).map((document) => ({ row: document.row, id: document.id, head: head(document) }));
+    }
+  }
+  const flatHead = (pieces) => pieces.slice(0, 40).join("").slice(0, 90).replace(/\s+/g, " ").trim();
+
   const data = JSON.parse(document.getElementById("data").textContent);
   const models = data.map((one) => new Model(one));
+  const documents = data[0].collection ? new Documents(data[0].collection) : null;
+  if (documents) data[0].summary.documents.kept = documents.documents.length;
   const missing = (message) => ({ kind: "missing", message });
 
   function decode(part) {
@@ -157,7 +209,10 @@
     if (!models[index]) return missing("There is no such model.");
     const cards = models[index].data.cards;
     if (!kind && !rest) return { kind: "forest", words: [], panels: [] };
-    if (kind === "node" && cards[Number(rest)]) return { kind, model: index, panels: [cards[Number(rest)]] };
+    if (kind === "node" && cards[Number(rest)]) {
+      return { kind, model: index, panels: [cards[Number(rest)]], ...(documents && !index ? documents.node(Number(rest)) : {}) };
+    }
+    if (["documents", "document", "context"].includes(kind)) return documents ? ofDocuments(kind, rest, options) : missing("There are no documents.");
     if (kind === "word") {
       const word = rest ? decode(rest) : options.get("w");
       return { kind, words: word ? [word] : [], panels: word ? models.map((model) => model.word(word)) : [] };
@@ -176,12 +231,24 @@
     return missing("There is no such page or node.");
   }
 
+  function ofDocuments(kind, rest, options) {
+    const n = data[0].summary.documents.n, view = { kind, model: 0, words: [], panels: [] };
+    if (kind === "documents") return { ...view, ...documents.ofNode(rest ? Number(rest) : null, Number(options.get("from") || 0), PAGE) };
+    if (kind === "document") {
+      const document = documents.documents.find((one) => one.row === Number(rest));
+      return document ? { ...view, document } : missing("This file does not keep that document.");
+    }
+    const query = options.get("node") !== null ? Number(options.get("node")) : rest ? decode(rest) : options.get("w") || "";
+    return { ...view, ...documents.context(query, options.get("sort") || "document"), total: n };
+  }
+
   wf.prefix = "#";
   wf.knows = (word) => models.some((model) => model.rows.has(word));
   wf.complete = (prefix) => Promise.resolve(
     [...new Set(models.flatMap((model) => model.complete(prefix, 10)))].slice(0, 10));
   wf.source = {
     view: (address) => Promise.resolve({ ...view(address), address }),
+    documents: (text) => Promise.resolve(documents.offers(text)),
     words: (index) => Promise.resolve(models[index].data.kept),
     points: (index) => Promise.resolve(
       Float32Array.from(new Int16Array(bytes(models[index].data.points)), (value) => (1.25 * value) / 32767)),

@@ -1,0 +1,91 @@
+/* Shares of a node over time, a curve in a band, and by group, bars with intervals. */
+(function () {
+  "use strict";
+  const wf = window.wordforest;
+  const { el, svg } = wf;
+  const HEIGHT = 190, LEFT = 46, BOTTOM = 24, TOP = 10, RIGHT = 14, FIRST_GROUPS = 12;
+
+  /** Where times stand on a line, from 0 to 1: by number, by date, else one step apart. */
+  function places(names) {
+    for (const read of [Number, Date.parse]) {
+      const values = names.map(read), low = Math.min(...values), high = Math.max(...values);
+      if (values.every(Number.isFinite) && high > low) return values.map((value) => (value - low) / (high - low));
+    }
+    return names.map((_, i) => (names.length > 1 ? i / (names.length - 1) : 0.5));
+  }
+
+  /** Runs of rows that are known, as [first, last + 1]: bins without documents are gaps. */
+  function runs(rows) {
+    const found = [];
+    rows.forEach((row, i) => {
+      if (row[1] === null) return;
+      if (i && rows[i - 1][1] !== null) found[found.length - 1][1] = i + 1;
+      else found.push([i, i + 1]);
+    });
+    return found;
+  }
+
+  function ceiling(value) {
+    const unit = 10 ** Math.floor(Math.log10(value || 0.01));
+    return [1, 2, 4, 5, 10].map((step) => step * unit).find((top) => top >= value);
+  }
+
+  wf.overTime = (rows) => {
+    if (!rows.length) return null;
+    const width = Math.max(280, Math.min(620, window.innerWidth - 48));
+    const top = ceiling(Math.max(...rows.map((row) => row[3] ?? row[1] ?? 0)));
+    const at = places(rows.map((row) => row[0]));
+    const x = (i) => LEFT + at[i] * (width - LEFT - RIGHT), y = (share) => TOP + (1 - share / top) * (HEIGHT - TOP - BOTTOM);
+    const point = (i, share) => x(i).toFixed(1) + "," + y(share).toFixed(1);
+    const band = runs(rows).map(([first, last]) => {
+      const some = Array.from({ length: last - first }, (_, i) => first + i);
+      return svg("polygon", { class: "band", points: [...some.map((i) => point(i, rows[i][3] ?? rows[i][1])),
+        ...some.reverse().map((i) => point(i, rows[i][2] ?? rows[i][1]))].join(" ") });
+    });
+    const curve = runs(rows).map(([first, last]) => svg("polyline", { class: "curve",
+      points: Array.from({ length: last - first }, (_, i) => point(first + i, rows[first + i][1])).join(" ") }));
+    const dots = rows.map((row, i) => (row[1] === null ? null : svg("circle", { class: "when", cx: x(i), cy: y(row[1]),
+      r: rows.length > 60 ? 1.5 : 2.5 }, svg("title", {}, row[0] + ": " + told(row)))));
+    const known = rows.filter((row) => row[1] !== null), [start, end] = [known[0], known[known.length - 1]];
+    const about = known.length ? "Share over time: " + told(start) + " in " + start[0] + ", " + told(end) + " in " + end[0] : "Share over time";
+    return wf.section("Over time", el("div", { class: "drawing" },
+      svg("svg", { class: "changes", viewBox: "0 0 " + width + " " + HEIGHT, width, height: HEIGHT, role: "img", "aria-label": about },
+        [0, top / 2, top].map((share) => [
+          svg("line", { class: "rule", x1: LEFT, x2: width - RIGHT, y1: y(share), y2: y(share) }),
+          svg("text", { class: "tick", x: LEFT - 7, y: y(share) + 4, "text-anchor": "end" }, wf.share(share))]),
+        ticks(rows, x, width).map((i) => svg("text", { class: "tick", x: x(i), y: HEIGHT - 6,
+          "text-anchor": x(i) > width - 60 ? "end" : x(i) < LEFT + 20 ? "start" : "middle" }, String(rows[i][0]).slice(0, 10))),
+        band, curve, dots)), table("Time", rows));
+  };
+
+  /** Times to name: as many as have room, the first and the last among them. */
+  function ticks(rows, x, width) {
+    const found = [];
+    rows.forEach((_, i) => {
+      const clear = !found.length || x(i) - x(found[found.length - 1]) > 84;
+      if (clear && (i === rows.length - 1 || x(rows.length - 1) - x(i) > 84 || i === 0)) found.push(i);
+    });
+    return found;
+  }
+
+  const told = (row) => (row[1] === null ? "no documents" : wf.share(row[1]) + (row[2] === null ? "" : " (" + wf.share(row[2]) + " to " + wf.share(row[3]) + ")"));
+
+  wf.byGroup = (rows) => {
+    if (!rows.length) return null;
+    const sorted = [...rows].sort((a, b) => (b[1] ?? -1) - (a[1] ?? -1));
+    const top = Math.max(...rows.map((row) => row[3] ?? row[1] ?? 0)) || 1, percent = (share) => (100 * share / top).toFixed(1) + "%";
+    const line = (row) => {
+      const bar = el("span", { class: "fillbar" }), range = row[2] === null ? null : el("span", { class: "range" });
+      bar.style.width = percent(row[1] ?? 0);
+      if (range) [range.style.left, range.style.width] = [percent(row[2]), percent(row[3] - row[2])];
+      return el("li", { title: row[0] + ": " + told(row) }, el("span", { class: "word" }, wf.text(row[0])),
+        el("span", { class: "track", "aria-hidden": "true" }, bar, range), el("span", { class: "num" }, row[1] === null ? "–" : wf.share(row[1])));
+    };
+    return wf.section("By group", wf.withMore(el("ol", { class: "bars wide" }), sorted, FIRST_GROUPS, "groups", line), table("Group", rows));
+  };
+
+  const table = (name, rows) => el("details", { class: "numbers nopicture" }, el("summary", {}, "As a table"),
+    el("table", {}, el("thead", {}, el("tr", {}, [name, "Share", "Low", "High"].map((one) => el("th", { scope: "col" }, one)))),
+      el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, wf.text(row[0])),
+        row.slice(1).map((share) => el("td", {}, share === null ? "–" : wf.share(share))))))));
+})();
