@@ -570,6 +570,7 @@ CASES = (
     Case("draw", "an unknown suffix", "draw heatmap run --words king --out a.gif"),
     Case("explore", "a port that is none", "explore run --port 99999"),
     Case("explore", "an address that is none", "explore run --host 999.1.1.1 --port 0"),
+    Case("explore", "a folder without documents", "explore run --documents counts --port 0"),
     Case("explore", "five models", "explore run run run run run --port 0"),
     Case("data", "an unknown set", "data fetch wordsym --data here"),
     Case("any command", "an unknown option", "train corpus.txt --out new --colour red"),

@@ -38,7 +38,7 @@ _WHOLE = (
     "n",
 )  # columns, with a number behind the name or without, that hold whole numbers
 _DECIMAL = ("share", "stability", "low", "high", "difference", "p", "q")
-_AGAIN = "Make it again with: wordforest documents RUN DOCS --out FOLDER"
+_AGAIN = "Make it with: wordforest documents RUN DOCS --out FOLDER"
 
 
 @dataclass(frozen=True, eq=False)
