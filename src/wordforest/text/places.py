@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.text.tokenizer import BREAK, Int64s, find_words, number_words
+from wordforest.text.tokenizer import Int64s, find_words, number_words, without_breaks
 from wordforest.text.tokens import FormRows, TextRules
 
 
@@ -32,8 +32,7 @@ class WordFinder:
     def find(self, texts: Sequence[str]) -> Places:
         """Return the words of texts; a few megabytes at a time are quickest."""
         data = "\n".join(texts).encode("utf-8", "surrogatepass")
-        spans = find_words(data, self._rules.tokenizer)
-        spans = spans[spans[:, 0] != BREAK]
+        spans = without_breaks(find_words(data, self._rules.tokenizer))
         forms = number_words(data, spans, self._known.table)
         start, end = _in_characters(data, spans)
         first = np.cumsum([0, *(len(text) + 1 for text in texts)])
