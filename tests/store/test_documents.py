@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas
@@ -122,3 +123,11 @@ def test_a_table_alone_is_written_by_its_suffix(tmp_path: Path, form: str) -> No
     assert content["low"].isna().all()
     with pytest.raises(InputError, match=r"\.csv or \.parquet"):
         write_table(tmp_path / "table.xlsx", {})
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_is_not_known_is_none_in_both_forms(tmp_path: Path, form: Literal["csv", "parquet"]) -> None:
+    times = {"node": [0, 0], "time": [1990, 1991], "share": [0.5, float("nan")], "low": [None, None]}
+    save_documents(tmp_path / "f", ids=IDS, shares=SHARES, config={}, form=form, **{**TABLES, "over_time": times})
+    found = load_documents(tmp_path / "f").over_time
+    assert found == {"node": [0, 0], "time": ["1990", "1991"], "share": [0.5, None], "low": [None, None]}

@@ -237,8 +237,8 @@ def _reader(name: str) -> Any:
 
 
 def _write_parquet(path: Path, table: Table) -> None:
-    pa, pq = pyarrow_library()
-    pq.write_table(pa.table({name: pa.array([*column]) for name, column in table.items()}), str(path))
+    pa, pq = pyarrow_library()  # from_pandas: NaN is null, as it is an empty cell of CSV
+    pq.write_table(pa.table({name: pa.array([*column], from_pandas=True) for name, column in table.items()}), str(path))
 
 
 def _read_parquet(path: Path) -> dict[str, list[Any]]:
