@@ -11,6 +11,7 @@ from .counts import count as count
 from .counts.association import pmi as pmi
 from .counts.association import ppmi as ppmi
 from .counts.association import sppmi as sppmi
+from .documents.concordance import concordance as concordance
 from .errors import InputError as InputError
 from .evaluation import Score as Score
 from .evaluation import evaluate as evaluate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import wordforest
 from tests.reading.sport import SPORT, WORDS, A
 from wordforest.documents.concordance import concordance
 from wordforest.errors import InputError
@@ -20,6 +21,10 @@ def shown(texts=TEXTS, query="ball", **more):
         (line.document, line.left, line.keyword, line.right)
         for line in concordance(texts, VECTORS, query, **more).lines
     ]
+
+
+def test_it_is_public():
+    assert wordforest.concordance(TEXTS, VECTORS, "ball").n_found == 3
 
 
 def test_every_occurrence_is_found_with_its_context():

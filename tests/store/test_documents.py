@@ -43,6 +43,7 @@ def test_all_that_is_put_in_comes_out(tmp_path, form):
     found = put(tmp_path / "folder", form=form)
     assert (found.ids, found.config) == (IDS, {"run": "r"})
     assert (found.shares != SHARES).nnz == 0
+    assert found.paths.tolist() == [[0, 1], [0, -1], [2, -1], [-1, -1]]
     for name, table in TABLES.items():
         assert getattr(found, name) == table, name
     assert list(read_texts(tmp_path / "folder")) == TEXTS

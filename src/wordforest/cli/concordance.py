@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,18 +27,22 @@ def concordance(
     text: str | None = option(None, "Column of a table that holds the text.", metavar="COLUMN"),
     id: str | None = option(None, "Column of a table that names documents.", metavar="COLUMN"),  # noqa: A002
     form: Literal["table", "csv", "json"] = option("table", "csv and json have whole records.", "--format"),
+    *,
+    errors: Any,
 ) -> None:
     """Show a word, or the words of a node, in the context of documents."""
     from wordforest import store
     from wordforest.cli import terminal
+    from wordforest.documents.concordance import ContextLine
     from wordforest.documents.concordance import concordance as search
     from wordforest.text import TextRules
+    from wordforest.text.documents import Columns
 
     is_run = store.is_run_folder(Path(run))
     loaded = store.load_run(Path(run)) if is_run else None
     vectors = loaded.vectors if loaded else read_vectors(run)
     found = search(
-        _documents(docs, text, id),
+        _documents(docs, Columns(text, id), errors),
         vectors,
         int(query) if query.isascii() and query.isdigit() else query,
         rules=TextRules.of(loaded.config if loaded else {}),
@@ -51,23 +55,20 @@ def concordance(
     if form == "json":
         terminal.deliver_json(asdict(line) for line in found.lines)
     elif form == "csv":
-        terminal.deliver_csv([asdict(line) for line in found.lines], list(_COLUMNS))
+        terminal.deliver_csv([asdict(line) for line in found.lines], [one.name for one in fields(ContextLine)])
     else:
         terminal.show_context(found, _NAME)
 
 
-_COLUMNS = ("document", "row", "start", "word", "left", "keyword", "right")
-
-
-def _documents(names: list[str], text: str | None, id_column: str | None) -> Iterator[Any]:
+def _documents(names: list[str], columns: Any, errors: Any) -> Iterator[Any]:
     from wordforest import store
-    from wordforest.text.documents import Columns, Document, read_files
+    from wordforest.text.documents import Document, read_files
 
     for name in names:
         if store.is_documents_folder(Path(name)):
             yield from (Document(str(one["id"]), one["text"]) for one in store.read_texts(name))
         else:
-            yield from read_files([name], Columns(text, id_column), notice=note)
+            yield from read_files([name], columns, errors, note)
 
 
 def _room() -> int:

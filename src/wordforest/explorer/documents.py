@@ -95,7 +95,16 @@ class Collection:
 
     def warm(self) -> None:
         """Compute now what the first questions would wait for."""
-        _ = self._lock, self._finder, self._is_word, self._columns, self._rows, self.sample, self._by_node
+        _ = (
+            self._lock,
+            self._finder,
+            self._is_word,
+            self._columns,
+            self._rows,
+            self.sample,
+            self._by_node,
+            self.folder.paths,
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return what every page needs to know: how many there are, and how many are searched."""
@@ -158,8 +167,7 @@ class Collection:
     def path(self, row: int) -> dict[str, Any]:
         """Return the shares of a document, and its main path: the nodes from a root down."""
         part = slice(*self.folder.shares.indptr[row : row + 2])
-        depths = [column for name, column in self.folder.documents.items() if name.startswith("depth")]
-        path = [column[row] for column in depths if column[row] is not None and column[row] >= 0]
+        path = [node for node in self.folder.paths[row].tolist() if node >= 0] if self.folder.paths.size else []
         values = [float(f"{share:.4g}") for share in self.folder.shares.data[part]]
         return {"nodes": self.folder.shares.indices[part].tolist(), "values": values, "path": path}
 

@@ -59,6 +59,13 @@ class DocumentsFolder:
         return self._table("documents")
 
     @cached_property
+    def paths(self) -> NDArray[np.int32]:
+        """The main path of every document: its node at each depth, -1 where it has ended, (n, depths)."""
+        columns = self._table("documents", "depth").values()
+        found = [[-1 if node is None else node for node in column] for column in columns]
+        return np.array(found, dtype=np.int32).reshape(len(found), len(self.ids)).T
+
+    @cached_property
     def nodes(self) -> dict[str, list[Any]]:
         """``node``, ``parent``, ``depth``, ``label``, ``share``, ``stability``, ``typical`` (lists of ids)."""
         return self._table("nodes")
@@ -95,10 +102,11 @@ class DocumentsFolder:
             raise InputError(f"{path}: cannot be read ({error}). {_AGAIN}") from error
         return lines
 
-    def _table(self, name: str) -> dict[str, list[Any]]:
+    def _table(self, name: str, start: str = "") -> dict[str, list[Any]]:
+        """Return a table, or those columns whose names begin with ``start``."""
         for form, read in (("csv", _read_csv), ("parquet", _read_parquet)):
             if (path := self.folder / f"{name}.{form}").is_file():
-                return read(path)
+                return read(path, start)
         return {}
 
 
@@ -217,14 +225,18 @@ def _cell(value: Any) -> Any:
     return json.dumps([*value], ensure_ascii=False) if isinstance(value, list | tuple) else value
 
 
-def _read_csv(path: Path) -> dict[str, list[Any]]:
+def _read_csv(path: Path, start: str) -> dict[str, list[Any]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = csv.reader(file)
-            names = next(rows)
-            columns = [[*column] for column in zip(*rows, strict=True)] or [[] for _ in names]
-        return {name: [*map(_reader(name), column)] for name, column in zip(names, columns, strict=True)}
-    except (OSError, ValueError, StopIteration, csv.Error) as error:
+            places = {name: i for i, name in enumerate(next(rows)) if name.startswith(start)}
+            columns: dict[str, list[Any]] = {name: [] for name in places}
+            filled = [(columns[name].append, _reader(name), i) for name, i in places.items()]
+            for row in rows:
+                for fill, read, i in filled:
+                    fill(read(row[i]))
+        return columns
+    except (OSError, ValueError, LookupError, StopIteration, csv.Error) as error:
         raise InputError(f"{path}: not a usable table ({error}). {_AGAIN}") from error
 
 
@@ -241,10 +253,12 @@ def _write_parquet(path: Path, table: Table) -> None:
     pq.write_table(pa.table({name: pa.array([*column], from_pandas=True) for name, column in table.items()}), str(path))
 
 
-def _read_parquet(path: Path) -> dict[str, list[Any]]:
+def _read_parquet(path: Path, start: str) -> dict[str, list[Any]]:
     pa, pq = pyarrow_library()
     try:
-        columns: dict[str, list[Any]] = pq.ParquetFile(str(path)).read().to_pydict()
+        file = pq.ParquetFile(str(path))
+        names = [name for name in file.schema_arrow.names if name.startswith(start)]
+        columns: dict[str, list[Any]] = file.read(columns=names).to_pydict()
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"{path}: not a usable Parquet file ({error}). {_AGAIN}") from error
     named = ("group", "time", "document")
