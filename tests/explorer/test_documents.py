@@ -108,6 +108,8 @@ def test_documents_are_found_by_name_and_by_their_beginning(collection):
     assert [one["row"] for one in collection.offers("the king and")] == [0]
     assert collection.offers("the king and")[0]["head"].startswith("The king and the queen met a man. <script>")
     assert len(collection.offers("doc")) == 5
+    assert [one["id"] for one in collection.offers("doc 3")][:3] == ["doc 3", "doc 30", "doc 31"]
+    assert [one["id"] for one in collection.offers("doc 35")] == ["doc 35"]
     assert collection.offers("nowhere to be found") == collection.offers(" ") == []
 
 

@@ -192,14 +192,15 @@ class Collection:
         return [str(record["text"]) for record in self.folder.texts(rows)] if len(self.folder.frames) else []
 
     def offers(self, text: str) -> list[dict[str, Any]]:
-        """Return a few documents whose id, or else whose beginning, has a text in it."""
+        """Return a few documents: that whose id is a text, and those whose id or beginning has it in it."""
         wanted = text.casefold().strip()
         if not wanted:
             return []
         named = ((row, name) for row, name in enumerate(self.folder.ids) if wanted in name.casefold())
+        exact = [(self._rows[text.strip()], text.strip())] if text.strip() in self._rows else []
         begun = ((row, self.folder.ids[row]) for row, text in self.sample.items() if wanted in text[:_HEAD].casefold())
         found: dict[int, str] = {}
-        for row, name in (*_first(named, _OFFERED), *_first(begun, _OFFERED)):
+        for row, name in (*exact, *_first(named, _OFFERED), *_first(begun, _OFFERED)):
             found.setdefault(row, name)
         return [{"row": row, "id": name, "head": self._head(row)} for row, name in [*found.items()][:_OFFERED]]
 

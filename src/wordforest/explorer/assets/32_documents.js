@@ -32,7 +32,8 @@
     });
     if (hits.length - first < WINDOW) first = Math.max(0, hits.length - WINDOW);
     const last = Math.min(first + WINDOW, hits.length);
-    const text = textOf(document, (nodes) => (nodes.includes(node) ? {} : null), first, last);
+    const text = textOf(document, (nodes) => (nodes.includes(node) ? {} : null), first, last)
+      .map((part) => (typeof part === "string" ? part.replace(/([^\s\w])\1{5,}/g, "$1$1$1") : part)); // lines of dashes
     if (first > 0) text[0] = "… ";
     if (last < hits.length) text[text.length - 1] = " …";
     return el("p", { class: "snippet", dir: "auto" }, text);

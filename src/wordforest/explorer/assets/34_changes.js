@@ -27,7 +27,7 @@
 
   function ceiling(value) {
     const unit = 10 ** Math.floor(Math.log10(value || 0.01));
-    return [1, 2, 4, 5, 10].map((step) => step * unit).find((top) => top >= value);
+    return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * unit).find((top) => top >= value);
   }
 
   wf.overTime = (rows) => {
