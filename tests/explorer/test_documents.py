@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from tests.explorer.made import DOCUMENTS, FOREST, NAMES, made_documents, made_run
 from wordforest.errors import InputError
@@ -15,6 +16,7 @@ from wordforest.explorer.app import make_app
 from wordforest.explorer.documents import collection_data, kept_rows, open_collection
 from wordforest.explorer.page import page_text
 from wordforest.reading.columns import branch_shares
+from wordforest.store import save_documents
 from wordforest.vectors import Vectors
 
 
@@ -34,6 +36,16 @@ def test_a_word_comes_with_the_nodes_that_have_a_good_part_of_it(collection):
         shares = {i: sizes[i : FOREST.end[i]].sum() / (sizes.sum() or 1) for i in range(len(FOREST))}
         assert {*nodes} == {node for node, share in shares.items() if share >= 0.3}, word
         assert [shares[node] for node in nodes] == sorted((shares[node] for node in nodes), reverse=True)
+
+
+def test_words_that_are_everywhere_are_not_marked(tmp_path):
+    words = ("common", *(f"w{i}" for i in range(398)), "the")
+    vectors = Vectors(words, sparse.csr_array(np.ones((400, 1))))
+    tables = {"documents": {"document": ["d"]}, "nodes": {"node": [0]}}
+    records = [{"id": "d", "text": "Common w1 the"}]
+    save_documents(tmp_path, ids=["d"], shares=vectors.matrix[:1], config={}, texts=records, **tables)
+    shown = open_collection(tmp_path, vectors, {}).shown([0])[0]
+    assert shown["words"] == [["common", []], ["w1", [0]], ["the", []]]
 
 
 def test_shares_of_branches_are_those_of_an_additive_forest():

@@ -20,6 +20,7 @@ from scipy import sparse
 from wordforest.documents.concordance import Sort, concordance
 from wordforest.errors import InputError
 from wordforest.reading.columns import branch_shares, largest
+from wordforest.reading.labels import is_grammar
 from wordforest.store import DocumentsFolder, load_documents
 from wordforest.text import TextRules
 from wordforest.text.places import WordFinder
@@ -30,6 +31,7 @@ KEPT = 300  # documents of a page that is sent as a file
 _LINES = 100  # words in context
 _STRONGEST = 200  # documents of a node in which its words are looked for
 _CARRIES = 0.3  # share of a word that lies in a node, from which on it is marked there
+_COMMON = 50  # ranks of words that are everywhere
 _SEARCHED = 32 << 20  # characters of texts that are gone through
 _LONGEST = 100_000  # characters of a text that are shown
 _LONG = 4000  # the same in a list
@@ -217,12 +219,18 @@ class Collection:
         return _grouped(self.folder.over_time, "time"), _grouped(self.folder.by_group, "group")
 
     def _carried(self, rows: NDArray[np.int32]) -> dict[int, list[int]]:
-        """Return the nodes that have a good part of a word, that with most first, of several words."""
+        """Return the nodes that have a good part of a word, that with most first, of several words.
+
+        The most frequent words and those of grammar belong to all documents, so they are not marked.
+        """
+        common = min(_COMMON, len(self.vectors) // 200)
         shares = branch_shares(self.vectors, rows)
         found = {}
         for i, row in enumerate(rows.tolist()):
             part = slice(*shares.indptr[i : i + 2])
             nodes, within = shares.indices[part], shares.data[part]
+            if row < common or is_grammar(self.vectors.words[row]):
+                within = within[:0]
             found[row] = nodes[largest(within, len(within))][: int((within >= _CARRIES).sum())].tolist()
         return found
 

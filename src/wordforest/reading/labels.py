@@ -76,7 +76,7 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words
     columns = Columns(vectors)
     bits = np.log2(np.arange(len(vectors)) + _COMMON) ** rarity  # (V,)
     quality = _quality(columns, stop_words)
-    is_grammar = np.array([word.casefold() in _FUNCTION_WORDS for word in vectors.words], dtype=bool)
+    grammar = np.array([is_grammar(word) for word in vectors.words], dtype=bool)
     chosen: list[list[int]] = [[] for _ in range(len(columns.forest))]
     taken = max(k, _TAKEN)
     for parent in range(-1, len(columns.forest)):
@@ -84,7 +84,7 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words
         best = _best_of(family, len(vectors))
         for node in family:
             fresh = ~np.isin(node.rows, _words_above(columns, chosen, node.node)) & (node.score >= best[node.rows])
-            chosen[node.node] = _choose(node, fresh, quality[node.rows], is_grammar[node.rows], taken)
+            chosen[node.node] = _choose(node, fresh, quality[node.rows], grammar[node.rows], taken)
     found = [tuple(vectors.words[row] for row in rows[:k]) for rows in chosen]
     return [(vectors.given_labels[i],) if i in vectors.given_labels else label for i, label in enumerate(found)]
 
@@ -99,6 +99,11 @@ def node_words(vectors: Vectors, node: int, k: int = 20) -> Neighbors:
     rows, score = _scored(Columns(vectors), node, np.ones(len(vectors)))[1:]
     score = np.where([is_marker(vectors.words[row]) for row in rows], 0, score)
     return [(vectors.words[rows[i]], float(score[i])) for i in largest(score, k) if score[i] > 0]
+
+
+def is_grammar(word: str) -> bool:
+    """Say whether a word is one of English grammar, such as *the*."""
+    return word.casefold() in _FUNCTION_WORDS
 
 
 def given_or_made(vectors: Vectors, labels: Labels | None, k: int) -> list[Label]:
@@ -179,14 +184,14 @@ def _words_above(columns: Columns, chosen: list[list[int]], node: int) -> list[i
 
 
 def _choose(
-    node: _Scored, fresh: NDArray[np.bool_], quality: NDArray[np.int8], is_grammar: NDArray[np.bool_], k: int
+    node: _Scored, fresh: NDArray[np.bool_], quality: NDArray[np.int8], grammar: NDArray[np.bool_], k: int
 ) -> list[int]:
     """Return the k best rows: fresh ones if there are any, and words of grammar only where they are most of them."""
     words = quality > 0
     usable = next((wish for wish in (fresh & words, words) if wish.any()), ~words)
     places = _best_places(node, usable, quality, k)
-    if 2 * is_grammar[places].sum() <= len(places):
-        places = _best_places(node, usable & ~is_grammar, quality, k) or places
+    if 2 * grammar[places].sum() <= len(places):
+        places = _best_places(node, usable & ~grammar, quality, k) or places
     return [int(row) for row in node.rows[places]]
 
 

@@ -63,14 +63,13 @@
     };
   };
 
-  /** The trees of a word, or of a document by its shares, strongest first or by `rank`. */
-  wf.trees = (model, index, panel, what, show, rank) => {
+  /** The trees of a word, or of a document by its shares, strongest first. */
+  wf.trees = (model, index, panel, what, show) => {
     const vector = wf.dense(model, panel);
     if (!panel.nodes.length) return el("p", { class: "none" }, "All of its trees are exactly zero.");
     const limit = wf.limit(panel.values);
     const { ranked, single, end } = wf.rankTrees(model, [vector]);
     const live = ranked.filter((tree) => tree.size > 0);
-    if (rank) live.sort((a, b) => rank(b.root) - rank(a.root));
     const leaves = (root) => wf.placeTree(model, root).leaves;
     const card = ({ root }) => el("div", { class: leaves(root) > 20 ? "treecard across" : "treecard" },
       el("p", { class: "treename" }, wf.link(wf.to.node(root, index), wf.label(model, root, 3))),

@@ -106,7 +106,7 @@
     const document = view.document, model = wf.models[view.model || 0];
     const shares = new Map(document.nodes.map((node, i) => [node, document.values[i]]));
     const usual = model.documents.share, over = (root) => (shares.get(root) || 0) / (usual ? usual[root] || 1 : 1); // than in most
-    const strongest = model.roots.filter((root) => over(root) > (usual ? SPECIAL : 0)).sort((a, b) => over(b) - over(a) || a - b);
+    const strongest = model.roots.filter((root) => over(root) > (usual ? SPECIAL : 0)).sort((a, b) => shares.get(b) - shares.get(a) || a - b);
     const colour = new Map(strongest.slice(0, COLOURS).map((root, i) => [model.tree[root], i]));
     const mark = (nodes) => {
       const i = nodes.length ? colour.get(model.tree[nodes[0]]) : undefined;
@@ -125,7 +125,7 @@
         wf.section("Its text, coloured by trees that it has more of than most", legend(model, strongest, shares),
           document.length ? el("div", { class: "text", dir: "auto" }, textOf(document, mark)) : el("p", { class: "none" }, "No text."),
           cut ? el("p", { class: "none" }, cut) : null),
-        wf.section("Its forest", wf.trees({ ...model, additive: true }, view.model || 0, document, "document", wf.share, over)))),
+        wf.section("Its forest", wf.trees({ ...model, additive: true }, view.model || 0, document, "document", wf.share)))),
       csv: () => [["document", "node", "depth", "share", "label"], ...document.nodes.map((node, i) =>
         [document.id, node, model.depth[node], document.values[i], model.labels[node].join(" ")])],
     };
