@@ -200,9 +200,12 @@ def activations(Z: Array, forest: Forest, lengths: Array | None = None) -> Array
     return A if lengths is None else A * kernels.as_type(lengths, A)[:, None]
 
 
-def encode_additive(X: Rows, D: Array, forest: Forest, lam: float) -> Codes:
-    """Code all rows of X (V, C) with the atoms D (C, M), at right angles to the mean, of an additive forest."""
+def encode_additive(X: Rows, D: Array, forest: Forest, lam: float, tol: float | None = None) -> Codes:
+    """Code all rows of X (V, C) with the atoms D (C, M), at right angles to the mean, of an additive forest.
+
+    Every row is solved to a duality gap of ``tol * |x|^2``; what the default is, ``encode`` says.
+    """
     lengths = X.lengths()
     W = D @ ancestors(forest).T.astype(D.dtype)
-    codes = encode(X, W, NonNegativeL1(lam), solver=coordinate_descent, lengths=lengths)
+    codes = encode(X, W, NonNegativeL1(lam), solver=coordinate_descent, tol=tol, lengths=lengths)
     return replace(codes, A=activations(codes.A, forest, lengths))

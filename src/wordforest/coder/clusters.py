@@ -1,4 +1,4 @@
-"""Nested clusters of points: by a given forest, or a forest grown where it pays.
+"""Nested clusters of points: by a given forest, by numbers of nodes at each depth, or grown where it pays.
 
 The best of many runs of k-means counts at every cut: clusters of nearly the least spread are alike in any sample of the
 points, clusters of a single run are not. Random numbers belong to a point's key, not to its place, so that more points,
@@ -130,10 +130,49 @@ def grow(
         left -= len(parts)
         for child in node.children:
             offer(child)
-    roots.sort(key=lambda root: -len(root.points))
+    return _numbered(roots)
+
+
+def grow_levels(points: Points, levels: Sequence[int], least_rows: int) -> tuple[Forest, list[Array]]:
+    """Cut the points into ``levels[0]`` trees, these into ``levels[1]`` children, and so on; return as ``grow`` does.
+
+    Nodes with a large spread get many children. A node has two or more, or none: none where there are too few nodes
+    for all, or where a part would have fewer than ``least_rows`` points. So there may be fewer nodes than asked for.
+    """
+    most = max(1, len(points) // least_rows)
+    level = [_Node(own) for own in points.cut([np.arange(len(points))], [min(levels[0], most)], 0)[0][1] if len(own)]
+    roots = level
+    for depth, n_nodes in enumerate(levels[1:], 1):
+        parts = _shared_out(n_nodes, [points.spread(node.points, depth) for node in level], level, least_rows)
+        split = [(node, k) for node, k in zip(level, parts, strict=True) if k]
+        cuts = points.cut([node.points for node, _ in split], [k for _, k in split], depth)
+        for (node, _), (_, clusters) in zip(split, cuts, strict=True):
+            filled = [own for own in clusters if len(own)]
+            node.children = [_Node(own, depth) for own in filled] if len(filled) > 1 else []
+        level = [child for node in level for child in node.children]
+    return _numbered(roots)
+
+
+def _shared_out(n_nodes: int, spreads: Sequence[float], level: Sequence[_Node], least_rows: int) -> list[int]:
+    """Return the number of children of every node: two for all, or the most spread ones, then more for the widest."""
+    most = [len(node.points) // least_rows for node in level]
+    parts = [0] * len(level)
+    for number in sorted(range(len(level)), key=lambda i: -spreads[i]):
+        if most[number] >= 2 and sum(parts) + 2 <= n_nodes:
+            parts[number] = 2
+    while sum(parts) < n_nodes:
+        open_to_more = [i for i, k in enumerate(parts) if 0 < k < most[i]]
+        if not open_to_more:
+            break
+        parts[max(open_to_more, key=lambda i: spreads[i] / parts[i])] += 1
+    return parts
+
+
+def _numbered(roots: list[_Node]) -> tuple[Forest, list[Array]]:
+    """Return the forest of the nodes in preorder, the largest first, and the points of every node."""
     parent: list[int] = []
     members: list[Array] = []
-    for root in roots:
+    for root in sorted(roots, key=lambda root: -len(root.points)):
         root.number(-1, parent, members)
     return Forest(parent), members
 

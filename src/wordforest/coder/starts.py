@@ -120,6 +120,7 @@ class NestedStart:
     ``grow`` finds the shape: the forest given says how many trees and nodes, not where the nodes are. The node whose
     split lowers the squared distance of the rows to their centres most for every new node is split next, into two up
     to ``most_children`` parts, until all nodes are spent or no cluster with ``least_rows`` rows a part is left.
+    ``levels`` gives the number of nodes at each depth instead; nodes that are spread wide get more children.
     """
 
     n_rows: int = 8000
@@ -127,6 +128,7 @@ class NestedStart:
     grow: bool = False
     most_children: int = 6
     least_rows: int = 12
+    levels: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name, least in (("n_rows", 1), ("most_children", 2), ("least_rows", 1)):
@@ -146,7 +148,9 @@ class NestedStart:
         keys = None if asked.keys is None else asked.keys[rows]
         executor = home.executor if isinstance(home.like, np.ndarray) else Threads()  # clusters are found here
         points = clusters.Points(spaces, np.sqrt(squares[rows]), keys, seed, executor)
-        if self.grow:
+        if self.levels:
+            forest, members = clusters.grow_levels(points, self.levels, self.least_rows)
+        elif self.grow:
             forest, members = clusters.grow(
                 points,
                 trees=len(forest.roots),

@@ -1,0 +1,185 @@
+"""Shares of nodes in documents.
+
+A document is coded as words are (``coder/additive.py``): a node has what it has itself plus all that nodes below it
+have. Its share is that, divided by the sum over the roots; so the roots share a document out, and a parent has at least
+what its children have together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wordforest.coder.additive import ancestors, encode_additive
+from wordforest.coder.forest import Forest
+from wordforest.coder.rows import as_rows
+from wordforest.documents.space import Space
+from wordforest.errors import InputError
+from wordforest.runtime.machine import Executor, Threads
+
+CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
+Dense: TypeAlias = NDArray[np.float32]
+
+_TOL = 1e-4  # of |y|^2, to which a document is coded: shares are read to three digits
+_BLOCK = 1 << 12  # documents that are looked at together
+_SHORT = 20  # known words that make a document half as typical as a long one
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares of n documents, (n, M), and how well each can stand for its nodes, (n,)."""
+
+    matrix: CSR
+    typicality: Dense
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentCoder:
+    """Codes documents with the atoms D (K, M) of an additive forest over a space."""
+
+    space: Space
+    atoms: Dense
+    forest: Forest
+    lam: float
+
+    def shares(self, counts: CSR, embeddings: Any = None, executor: Executor | None = None) -> Shares:
+        """Return the shares of documents with ``counts`` (n, V) of the words of the space.
+
+        No document is left over: one too far from all nodes has the node that would be the first for a smaller lam.
+        Only a document without a known word has no shares.
+        """
+        executor = executor or Threads()
+        Y = self.space.rows(counts, embeddings, executor)
+        A = encode_additive(as_rows(Y, executor), self.atoms, self.forest, self.lam, tol=_TOL).A  # (n, M)
+        T = ancestors(self.forest).astype(np.float32)
+        left = np.flatnonzero(~A.any(axis=1) & Y.any(axis=1))
+        A[left] = T[(Y[left] @ (self.atoms @ T.T)).argmax(axis=1)]
+        known = np.diff(counts.indptr)
+        explained = A[:, self.forest.roots].sum(axis=1)  # (n,)
+        A /= np.where(explained > 0, explained, 1)[:, None]
+        return Shares(sparse.csr_array(A), (explained * known / (known + _SHORT)).astype(np.float32))
+
+    def word_codes(self, executor: Executor | None = None) -> CSR:
+        """Return the codes of words, (V, M), in the same trees."""
+        rows = as_rows(self.space.word_rows(), executor or Threads())
+        return sparse.csr_array(encode_additive(rows, self.atoms, self.forest, self.lam).A.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentShares:
+    """Documents on a forest: n ids, shares (n, M), a label for each of the M nodes, and what else is known of them.
+
+    ``fields`` has columns such as time and group, n values each; ``typicality`` (n,) says how well a document can stand
+    for its nodes: little if it is short.
+    """
+
+    ids: Sequence[str]
+    shares: CSR
+    forest: Forest
+    labels: Sequence[str]
+    stability: NDArray[np.float64] | None = None
+    fields: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    typicality: Dense | None = None
+
+    def main_path(self) -> NDArray[np.int64]:
+        """Return the strongest root of every document, its strongest child, and so on, (n, depths); -1 at the end."""
+        depth, parent = self.forest.depth, self.forest.parent
+        path = np.full((self.shares.shape[0], int(depth.max()) + 1), -1, dtype=np.int64)
+        for first in range(0, len(path), _BLOCK):
+            dense = self.shares[first : first + _BLOCK].toarray()
+            above = np.full((len(dense), 1), -1)
+            for level in range(path.shape[1]):
+                nodes = np.flatnonzero(depth == level)
+                mine = np.where(parent[nodes] == above, dense[:, nodes], 0)
+                best = np.where(mine.any(axis=1), nodes[mine.argmax(axis=1)], -2)  # no parent is -2
+                path[first : first + _BLOCK, level], above = np.maximum(best, -1), best[:, None]
+        return path
+
+    def typical(self, node: int, k: int = 10) -> list[int]:
+        """Return the rows of the k documents that a node has the largest share in, short ones last."""
+        if not 0 <= node < len(self.forest):
+            raise InputError(f"node = {node}, but nodes are numbered from 0 to {len(self.forest) - 1}.")
+        column = self._by_node[:, [node]]
+        value = column.data if self.typicality is None else column.data * self.typicality[column.indices]
+        return [int(row) for row in column.indices[np.argsort(-value, kind="stable")[:k]]]
+
+    @property
+    def _by_node(self) -> Any:
+        if "by_node" not in self.__dict__:
+            self.__dict__["by_node"] = sparse.csc_array(self.shares)
+        return self.__dict__["by_node"]
+
+    def merged(self, nodes: Sequence[int]) -> DocumentShares:
+        """Return the same documents with nodes of one parent made one, the first of them; their children are its."""
+        return self._edited(*merge(self.forest, nodes))
+
+    def hidden(self, nodes: Sequence[int]) -> DocumentShares:
+        """Return the same documents without some nodes and all below them; parents keep their shares."""
+        return self._edited(*hide(self.forest, nodes))
+
+    def _edited(self, forest: Forest, places: NDArray[np.int64]) -> DocumentShares:
+        kept = np.flatnonzero(places >= 0)
+        moves = sparse.csr_array(
+            (np.ones(len(kept), np.float32), (kept, places[kept])), shape=(len(places), len(forest))
+        )
+        first = np.full(len(forest), len(places))
+        np.minimum.at(first, places[kept], kept)
+        return replace(
+            self,
+            shares=sparse.csr_array(self.shares @ moves),
+            forest=forest,
+            labels=[self.labels[i] for i in first],
+            stability=None if self.stability is None else self.stability[first],
+        )
+
+
+def merge(forest: Forest, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:
+    """Make nodes of one parent one; return the forest and the new number of every node, (M,)."""
+    nodes = _checked(forest, nodes)
+    if len(nodes) < 2 or len({int(forest.parent[node]) for node in nodes}) > 1:
+        raise InputError(f"nodes {nodes} cannot be made one: name two or more with the same parent, or merge parents.")
+    into = np.arange(len(forest))
+    into[nodes] = nodes[0]
+    parent = np.where(forest.parent >= 0, into[forest.parent], -1)
+    order = _preorder(parent, [i for i in range(len(forest)) if into[i] == i])
+    number = {node: place for place, node in enumerate(order)}
+    return (
+        Forest([number.get(int(parent[node]), -1) for node in order]),
+        np.array([number[int(node)] for node in into]),
+    )
+
+
+def hide(forest: Forest, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:
+    """Take nodes and all below them away; return the forest and the new number of every node, -1 for none, (M,)."""
+    shown = np.ones(len(forest), dtype=np.bool_)
+    for node in _checked(forest, nodes):
+        shown[node : forest.end[node]] = False
+    if not shown.any():
+        raise InputError("all nodes would be hidden. Leave at least one.")
+    places = np.where(shown, np.cumsum(shown) - 1, -1)
+    parent = forest.parent[shown]
+    return Forest(np.where(parent >= 0, places[parent], -1)), places
+
+
+def _preorder(parent: NDArray[Any], nodes: list[int]) -> list[int]:
+    """Return nodes, children after their parents and before those of others."""
+    below: dict[int, list[int]] = {}
+    for node in nodes:
+        below.setdefault(int(parent[node]), []).append(node)
+    order, waiting = [], below.get(-1, [])[::-1]
+    while waiting:
+        order.append(node := waiting.pop())
+        waiting += below.get(node, [])[::-1]
+    return order
+
+
+def _checked(forest: Forest, nodes: Sequence[int]) -> list[int]:
+    for node in nodes:
+        if not 0 <= node < len(forest):
+            raise InputError(f"node {node} does not exist: nodes are numbered from 0 to {len(forest) - 1}.")
+    return list(dict.fromkeys(map(int, nodes)))

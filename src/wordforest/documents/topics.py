@@ -1,0 +1,392 @@
+"""Topics at every depth: a forest learned from documents, and the scikit-learn face of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from wordforest.coder.fit import Fitted, Plan, fit
+from wordforest.coder.forest import Forest
+from wordforest.coder.penalties import NonNegativeL1
+from wordforest.coder.rows import place_rows
+from wordforest.coder.stability import node_stability
+from wordforest.coder.starts import NestedStart
+from wordforest.documents import groups, tables
+from wordforest.documents.bags import Bags, count_words, learn_words
+from wordforest.documents.shares import DocumentCoder, DocumentShares, Shares, hide, merge
+from wordforest.documents.space import Space, space_of_codes, space_of_documents
+from wordforest.errors import InputError
+from wordforest.options import OPTIONS, usual_density
+from wordforest.reading import label_nodes
+from wordforest.runtime.machine import Executor, Threads, available_cores, check_device
+from wordforest.text import RARE, TextRules, Vocabulary, WordRules
+from wordforest.text.documents import read_documents
+from wordforest.vectors import Vectors
+
+CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
+Learn: TypeAlias = Callable[[Any, Plan], Fitted]
+
+LEVELS = (20, 60, 180)
+_LABEL_WORDS = 4
+_FEWEST = 10  # documents with known words that topics can be learned from
+
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """How topics are learned: the number of nodes at each depth, which words count, and what shares are like."""
+
+    levels: tuple[int, ...] = LEVELS
+    min_df: float = 5
+    max_df: float = 1.0
+    max_vocab: int | None = 30_000
+    n_contexts: int = 2500  # words that words are told apart by
+    n_documents: int = 20_000  # that are learned from at most
+    least_documents: int = 5  # a cluster that becomes a node has as many
+    density: float | None = None
+    stability: bool = False
+    seed: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        levels = self.levels
+        if not levels or min(levels) < 1 or any(a >= b for a, b in zip(levels, levels[1:], strict=False)):
+            raise InputError(f"levels = {levels}, but they must be numbers of nodes that grow with depth, as 6,20,60.")
+        OPTIONS["density"].check(self.density)
+        check_device(self.device)
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """A forest on which documents can be placed: its words, how text becomes words, and what codes a document."""
+
+    vocabulary: Vocabulary
+    rules: TextRules
+    coder: DocumentCoder
+    codes: CSR  # of words, (V, M)
+    nodes: dict[str, NDArray[Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what a person should know
+
+    @property
+    def vectors(self) -> Vectors:
+        """The words of the vocabulary, with codes and labels."""
+        return Vectors(self.vocabulary.words, self.codes, forest=self.coder.forest, nodes=self.nodes)
+
+
+def learn_topics(
+    vocabulary: Vocabulary,
+    bags: Bags,
+    rules: TextRules,
+    settings: TopicSettings,
+    *,
+    embeddings: Any = None,
+    executor: Executor | None = None,
+    learn: Learn = fit,
+    say: Callable[[str], None] = lambda _: None,
+) -> Topics:
+    """Learn a forest from documents: a space, rows of documents, nested clusters of them, additive codes."""
+    executor, counts = executor or Threads(), bags.counts
+    unknown = vocabulary.index.get(RARE, -1)
+    say("finding which words share documents")
+    space = space_of_documents(
+        counts,
+        unknown=unknown,
+        n_contexts=settings.n_contexts,
+        embeddings=embeddings,
+        seed=settings.seed,
+        executor=executor,
+    )
+    keys = document_keys(bags.ids)
+    Y = space.rows(counts, embeddings, executor)
+    learned = np.flatnonzero(Y.any(axis=1))
+    if len(learned) < _FEWEST:
+        raise InputError(
+            f"{len(learned)} documents have known words, but topics need {_FEWEST} or more. Give more documents, or "
+            "lower min_df; to place a few documents on a forest learned elsewhere: wordforest documents RUN DOCS"
+        )
+    learned = np.sort(learned[np.argsort(keys[learned], kind="stable")[: settings.n_documents]])
+    plan = _plan(settings, keys[learned], len(learned))
+    rows = place_rows(Y[learned], settings.device, len(plan.forest), executor)
+    fitted = learn(rows, plan)
+    coder = DocumentCoder(space, fitted.D.astype(np.float32), fitted.forest, float(fitted.penalty.lam))
+    say("coding words")
+    codes = coder.word_codes(executor)
+    nodes = {"use": np.round(np.bincount(codes.indices, minlength=len(coder.forest)) / codes.shape[0], 6)}
+    if settings.stability:
+        say("learning again from either half of the documents, to see how stable every node is")
+        nodes["stability"] = np.round(node_stability(rows, plan, fitted), 4)
+    return Topics(vocabulary, rules, coder, codes, nodes, (*_notes(settings, coder.forest), *fitted.notes))
+
+
+def _plan(settings: TopicSettings, keys: NDArray[np.uint64], n: int) -> Plan:
+    levels = settings.levels
+    most = Forest.flat(min(sum(levels), max(1, n)))  # for a look at memory; the start finds the shape
+    density = settings.density or usual_density(True, sum(levels), len(levels))
+    return Plan(
+        most,
+        lambda _: NonNegativeL1(1.0),
+        auto_lam=True,
+        density=density,
+        start=NestedStart(drawn=True, levels=levels, least_rows=settings.least_documents),
+        seed=settings.seed,
+        additive=True,
+        keys=keys,
+    )
+
+
+def _notes(settings: TopicSettings, forest: Forest) -> list[str]:
+    found = np.bincount(forest.depth).tolist()
+    if found == list(settings.levels):
+        return []
+    return [
+        f"the forest has {', '.join(map(str, found))} nodes by depth, not {', '.join(map(str, settings.levels))}: "
+        f"a node needs {settings.least_documents} documents of its own"
+    ]
+
+
+def document_keys(ids: Sequence[str]) -> NDArray[np.uint64]:
+    """Return a number for every document that belongs to its id in any collection, (n,)."""
+    digests = b"".join(blake2b(one.encode("utf-8", "replace"), digest_size=8).digest() for one in ids)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Finds topics with levels in documents: trees whose nodes each have a share of every document.
+
+    ``levels`` are the numbers of nodes at each depth. Documents are strings, lists of tokens, a column of a data frame,
+    a generator, or a path to a table, a folder or a file. Words in fewer than ``min_df`` or more than ``max_df``
+    documents are left out (whole numbers, or shares of all). ``embeddings`` (n, E) of the documents to fit, from any
+    model, become part of their rows; ``transform`` then needs those of the new documents. ``stability=True`` also says
+    how stable every node is, for twice the time. The same documents give the same bits, with any ``n_jobs``.
+
+    After ``fit``: ``forest_``; ``components_`` (M, K), atoms in the space of ``topics_.coder.space``; ``vectors_``, the
+    words on the same forest; ``documents_``, a DocumentShares; ``lam_``.
+
+    >>> bikes = ["the bike has a new chain and two wheels", "he rides the bike to work", "a chain for my bike"] * 10
+    >>> cakes = ["bake the cake with sugar and eggs", "she likes cake with sugar", "eggs and sugar for a cake"] * 10
+    >>> topics = TopicForest(levels=(2,), min_df=2).fit(bikes + cakes)
+    >>> topics.transform(["sugar and eggs"]).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        levels: Sequence[int] = LEVELS,
+        *,
+        min_df: float = 5,
+        max_df: float = 1.0,
+        max_vocab: int | None = 30_000,
+        tokenizer: str = "words",
+        lowercase: bool = True,
+        numbers: bool = True,
+        stop_words: Sequence[str] = (),
+        embeddings: Any = None,
+        density: float | None = None,
+        stability: bool = False,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.levels = levels
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_vocab = max_vocab
+        self.tokenizer = tokenizer
+        self.lowercase = lowercase
+        self.numbers = numbers
+        self.stop_words = stop_words
+        self.embeddings = embeddings
+        self.density = density
+        self.stability = stability
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, documents: Any, y: Any = None) -> TopicForest:  # noqa: ARG002 scikit-learn's signature
+        """Learn a forest from documents; ``documents_`` then has their shares."""
+        settings, rules, executor = self._settings(), self._rules(), self._executor()
+        vocabulary, bags = learn_words(
+            read_documents(documents),
+            rules,
+            WordRules(1, settings.max_vocab),
+            min_df=settings.min_df,
+            max_df=settings.max_df,
+            executor=executor,
+        )
+        self.topics_ = learn_topics(vocabulary, bags, rules, settings, embeddings=self.embeddings, executor=executor)
+        self._edits: list[tuple[str, tuple[int, ...]]] = []
+        self._names: dict[int, str] = {}
+        self._label()
+        shares = self.topics_.coder.shares(bags.counts, self.embeddings, executor)
+        self.documents_ = self._placed(bags.ids, bags.fields, shares)
+        return self
+
+    def fit_transform(self, documents: Any, y: Any = None, **_: Any) -> CSR:  # noqa: ARG002 scikit-learn's
+        """Learn a forest from documents and return their shares, (n, M)."""
+        return self.fit(documents).documents_.shares
+
+    def transform(self, documents: Any, embeddings: Any = None) -> CSR:
+        """Return the shares of documents, (n, M), without learning from them."""
+        return self.place(documents, embeddings).shares
+
+    def place(self, documents: Any, embeddings: Any = None, *, id: str | None = None) -> DocumentShares:  # noqa: A002
+        """Return documents on the forest: shares, main paths, typical documents. ``id`` names a column of a table."""
+        check_is_fitted(self, "topics_")
+        topics, executor = self.topics_, self._executor()
+        ids: list[str] = []
+        parts: list[Shares] = []
+        for bags in count_words(read_documents(documents, id=id), topics.vocabulary, topics.rules, executor=executor):
+            here = slice(len(ids), len(ids) + len(bags.ids))
+            own = None if embeddings is None else np.asarray(embeddings)[here]
+            parts.append(topics.coder.shares(bags.counts, own, executor))
+            ids += bags.ids
+        return self._placed(ids, {}, join_shares(parts, len(topics.coder.forest)))
+
+    def get_topic_info(self) -> Any:
+        """Return a data frame with a row for every node: parent, depth, label, share, typical documents."""
+        return tables.as_frame(tables.topic_info(self._fitted()))
+
+    def get_document_info(self, documents: Any = None) -> Any:
+        """Return a data frame with the main path of every document; of those of ``fit`` if none are given."""
+        placed = self._fitted() if documents is None else self.place(documents)
+        return tables.as_frame(tables.document_info(placed))
+
+    def get_topic(self, node: int, k: int = 10) -> list[tuple[str, float]]:
+        """Return the k words that say most of a node, with their scores, as before any merging."""
+        from wordforest.reading import node_words
+
+        check_is_fitted(self, "topics_")
+        return node_words(self.vectors_, node, k)
+
+    def topics_over_time(self, times: Sequence[Any], bins: int | str | None = None) -> Any:
+        """Return a data frame with the mean share of every node in every bin of time, with intervals."""
+        placed = self._fitted()
+        return tables.as_frame(tables.topics_over_time(groups.over_time(placed.shares, times, bins), placed.labels))
+
+    def topics_per_class(self, classes: Sequence[Any]) -> Any:
+        """Return a data frame with the mean share of every node in every class, with intervals and a test."""
+        placed = self._fitted()
+        return tables.as_frame(tables.topics_per_class(groups.by_group(placed.shares, classes), placed.labels))
+
+    def set_topic_labels(self, names: Mapping[int, str]) -> TopicForest:
+        """Name nodes; all others keep the words they are named by."""
+        for node in names:
+            self._fitted().typical(node, 0)  # that there is one
+        self.documents_ = _named(self._fitted(), names)
+        self._names = {**self._names, **names}
+        return self
+
+    def merge_topics(self, nodes: Sequence[int]) -> TopicForest:
+        """Make nodes of one parent one, here and in all documents to come; nodes get new numbers."""
+        return self._edit("merge", nodes)
+
+    def hide_topics(self, nodes: Sequence[int]) -> TopicForest:
+        """Leave out nodes and all below them, here and in all documents to come; nodes get new numbers."""
+        return self._edit("hide", nodes)
+
+    @property
+    def forest_(self) -> Forest:
+        """The forest, as merged and hidden."""
+        return self._fitted().forest
+
+    @property
+    def vectors_(self) -> Vectors:
+        """The words on the forest as it was learned."""
+        check_is_fitted(self, "topics_")
+        return self.topics_.vectors
+
+    @property
+    def components_(self) -> NDArray[np.float32]:
+        """Atoms of the forest as it was learned, (M, K)."""
+        check_is_fitted(self, "topics_")
+        return np.ascontiguousarray(self.topics_.coder.atoms.T)
+
+    @property
+    def lam_(self) -> float:
+        """The weight of the penalty that gave the density."""
+        check_is_fitted(self, "topics_")
+        return self.topics_.coder.lam
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 scikit-learn's
+        """Return a name for every column of shares, (M,): its node and two words, such as ``13.bike.ride``."""
+        labels = self._fitted().labels
+        return np.array([".".join([str(i), *label.split()[:2]]) for i, label in enumerate(labels)], dtype=object)
+
+    def _fitted(self) -> DocumentShares:
+        check_is_fitted(self, "topics_")
+        return self.documents_
+
+    def _label(self) -> None:
+        words = label_nodes(self.topics_.vectors, _LABEL_WORDS, stop_words=self.stop_words)
+        self._labels = [" ".join(label) for label in words]
+
+    def _placed(self, ids: Sequence[str], fields: Mapping[str, Sequence[Any]], shares: Shares) -> DocumentShares:
+        topics = self.topics_
+        placed = DocumentShares(
+            ids,
+            shares.matrix,
+            topics.coder.forest,
+            self._labels,
+            topics.nodes.get("stability"),
+            fields,
+            shares.typicality,
+        )
+        for kind, nodes in self._edits:
+            placed = placed.merged(nodes) if kind == "merge" else placed.hidden(nodes)
+        return _named(placed, self._names)
+
+    def _edit(self, kind: str, nodes: Sequence[int]) -> TopicForest:
+        placed = self._fitted()
+        _, places = (merge if kind == "merge" else hide)(placed.forest, nodes)
+        self.documents_ = placed.merged(nodes) if kind == "merge" else placed.hidden(nodes)
+        self._edits.append((kind, tuple(map(int, nodes))))
+        self._names = {int(places[node]): name for node, name in self._names.items() if places[node] >= 0}
+        return self
+
+    def _settings(self) -> TopicSettings:
+        return TopicSettings(
+            tuple(self.levels),
+            self.min_df,
+            self.max_df,
+            self.max_vocab,
+            density=self.density,
+            stability=self.stability,
+            seed=int(self.random_state),
+            device=self.device,
+        )
+
+    def _rules(self) -> TextRules:
+        return TextRules(self.tokenizer, self.lowercase, self.numbers)  # type: ignore[arg-type]
+
+    def _executor(self) -> Threads:
+        n = self.n_jobs
+        return Threads(max(1, available_cores() + 1 + n) if n is not None and n < 0 else n)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def join_shares(parts: Sequence[Shares], n_nodes: int) -> Shares:
+    """Put the shares of blocks of documents one below the other."""
+    if not parts:
+        return Shares(sparse.csr_array((0, n_nodes), dtype=np.float32), np.zeros(0, np.float32))
+    matrix = sparse.vstack([part.matrix for part in parts], format="csr")
+    return Shares(sparse.csr_array(matrix), np.concatenate([part.typicality for part in parts]))
+
+
+def _named(placed: DocumentShares, names: Mapping[int, str]) -> DocumentShares:
+    from dataclasses import replace
+
+    labels = [names.get(node, label) for node, label in enumerate(placed.labels)]
+    return replace(placed, labels=labels) if names else placed
