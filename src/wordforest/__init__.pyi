@@ -1,5 +1,6 @@
 # What `import wordforest as wf` offers, listed once: type checkers read it here, and lazy_loader at run time.
 from . import coder as coder
+from . import documents as documents
 from . import evaluation as evaluation
 from . import figures as figures
 from . import reading as reading
@@ -12,11 +13,14 @@ from .counts.association import pmi as pmi
 from .counts.association import ppmi as ppmi
 from .counts.association import sppmi as sppmi
 from .documents.concordance import concordance as concordance
+from .documents.topics import TopicForest as TopicForest
 from .errors import InputError as InputError
 from .evaluation import Score as Score
 from .evaluation import evaluate as evaluate
 from .jobs.baseline import baseline as baseline
 from .jobs.count import count_corpus as count_corpus
+from .jobs.documents import load_topics as load_topics
+from .jobs.documents import save_topics as save_topics
 from .jobs.encode import encode_counts as encode_counts
 from .jobs.train import train as train
 from .runtime.cluster import Cluster as Cluster

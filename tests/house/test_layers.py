@@ -28,14 +28,14 @@ ALLOWED = {
     "vectors": "errors coder.forest reading",  # whose labels and paths they hand on, imported when asked for
     "reading": "errors vectors coder.forest reading",
     "evaluation": "errors runtime vectors coder.forest evaluation",
-    "documents": "errors runtime vectors coder.forest reading text evaluation.bootstrap documents",
+    "documents": "errors options runtime text counts coder vectors reading evaluation.bootstrap documents",
     "figures": "errors vectors coder.forest figures",
     "store": "errors runtime vectors coder.forest store",
     "explorer": "errors text vectors coder.forest reading documents figures store explorer",
     "options": "errors",
     "settings": "errors options text counts.windows coder",
     "baselines": "errors options runtime coder baselines",
-    "jobs": "errors runtime text counts coder baselines store options settings jobs",
+    "jobs": "errors runtime text counts coder documents vectors baselines store options settings jobs",
     "reproduce": "errors runtime evaluation store vectors reproduce",
     "cli": "__init__ errors options runtime text jobs evaluation explorer documents figures vectors reading store "
     "reproduce cli",

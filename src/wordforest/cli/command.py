@@ -25,7 +25,8 @@ from wordforest.runtime.progress import Terminated, listening
 UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the version has it
 # In the order of the work.
 COMMANDS = (
-    *("train", "count", "encode", "inspect", "path", "neighbors", "analogy", "concordance", "draw", "explore"),
+    *("train", "count", "encode", "topics", "documents", "inspect", "path", "neighbors", "analogy", "concordance"),
+    *("draw", "explore"),
     *("evaluate", "baseline", "convert", "export", "reproduce", "data", "demo"),
 )
 _FULL = "Free some room on the disk, or choose another one; what was there before is as it was."

@@ -35,8 +35,8 @@ def document_ppmi(bags: CSR, n_contexts: int, executor: Executor | None = None) 
     of_contexts, of_words = sparse.csr_array(has[:, contexts]), sparse.csc_array(has)
     lengths = np.diff(bags.indptr)
     share = 1 / np.maximum(lengths, 1)  # (n,)
-    n_v = has.T @ (share * np.diff(of_contexts.indptr))
-    n_c = of_contexts.T @ (share * lengths)
+    n_v = np.asarray(has.T @ (share * np.diff(of_contexts.indptr)))
+    n_c = np.asarray(of_contexts.T @ (share * lengths))
     log_v, log_c = log_margins(np.maximum(n_v, np.finfo(np.float64).tiny), n_c, _SMOOTHING)
 
     def part(first: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from wordforest.runtime.machine import Executor, Threads
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Dense: TypeAlias = NDArray[np.float32]
+Edit: TypeAlias = tuple[Literal["merge", "hide"], Sequence[int]]
 
 _TOL = 1e-4  # of |y|^2, to which a document is coded: shares are read to three digits
 _BLOCK = 1 << 12  # documents that are looked at together
@@ -114,32 +115,33 @@ class DocumentShares:
             self.__dict__["by_node"] = sparse.csc_array(self.shares)
         return self.__dict__["by_node"]
 
-    def merged(self, nodes: Sequence[int]) -> DocumentShares:
-        """Return the same documents with nodes of one parent made one, the first of them; their children are its."""
-        return self._edited(*merge(self.forest, nodes))
 
-    def hidden(self, nodes: Sequence[int]) -> DocumentShares:
-        """Return the same documents without some nodes and all below them; parents keep their shares."""
-        return self._edited(*hide(self.forest, nodes))
-
-    def _edited(self, forest: Forest, places: NDArray[np.int64]) -> DocumentShares:
+def edited(placed: DocumentShares, edits: Sequence[Edit]) -> DocumentShares:
+    """Return documents after nodes were merged or hidden, one edit after the other; nodes get new numbers."""
+    for kind, nodes in edits:
+        forest, places = new_places(placed.forest, kind, nodes)
         kept = np.flatnonzero(places >= 0)
-        moves = sparse.csr_array(
-            (np.ones(len(kept), np.float32), (kept, places[kept])), shape=(len(places), len(forest))
-        )
+        ones = np.ones(len(kept), dtype=np.float32)
+        moves = sparse.csr_array((ones, (kept, places[kept])), shape=(len(places), len(forest)))
         first = np.full(len(forest), len(places))
         np.minimum.at(first, places[kept], kept)
-        return replace(
-            self,
-            shares=sparse.csr_array(self.shares @ moves),
+        placed = replace(
+            placed,
+            shares=sparse.csr_array(placed.shares @ moves),
             forest=forest,
-            labels=[self.labels[i] for i in first],
-            stability=None if self.stability is None else self.stability[first],
+            labels=[placed.labels[i] for i in first],
+            stability=None if placed.stability is None else placed.stability[first],
         )
+    return placed
+
+
+def new_places(forest: Forest, kind: str, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:
+    """Return the forest after an edit, and the new number of every node, -1 for none, (M,)."""
+    return (merge if kind == "merge" else hide)(forest, nodes)
 
 
 def merge(forest: Forest, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:
-    """Make nodes of one parent one; return the forest and the new number of every node, (M,)."""
+    """Make nodes of one parent one, the first of them, which gets their children; parents keep their shares."""
     nodes = _checked(forest, nodes)
     if len(nodes) < 2 or len({int(forest.parent[node]) for node in nodes}) > 1:
         raise InputError(f"nodes {nodes} cannot be made one: name two or more with the same parent, or merge parents.")
@@ -155,7 +157,7 @@ def merge(forest: Forest, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int6
 
 
 def hide(forest: Forest, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:
-    """Take nodes and all below them away; return the forest and the new number of every node, -1 for none, (M,)."""
+    """Take nodes and all below them away; parents keep their shares."""
     shown = np.ones(len(forest), dtype=np.bool_)
     for node in _checked(forest, nodes):
         shown[node : forest.end[node]] = False

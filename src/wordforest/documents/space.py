@@ -52,7 +52,11 @@ class Space:
 
     def _parts(self, counts: CSR, embeddings: Any, executor: Executor | None) -> list[Dense]:
         tf_idf = sparse.csr_array(
-            ((1 + np.log(counts.data.astype(np.float32))) * self.weights[counts.indices], counts.indices, counts.indptr),
+            (
+                (1 + np.log(counts.data.astype(np.float32))) * self.weights[counts.indices],
+                counts.indices,
+                counts.indptr,
+            ),
             shape=counts.shape,
         )
         own = np.ascontiguousarray(self._cut(self.words)[0])
@@ -66,8 +70,10 @@ class Space:
     def _centred(self, parts: list[Dense]) -> Dense:
         means = self._cut(self.mean[None])
         # one that is empty, or has no known word, lies nowhere: not where the mean is missing
-        moved = [np.where(part.any(1)[:, None], part - mean, 0) for part, mean in zip(parts, means, strict=True)]
-        return unit_rows(np.hstack([unit_rows(part) for part in moved]).astype(np.float32))
+        moved = [
+            np.where(part.any(axis=1, keepdims=True), part - mean, 0) for part, mean in zip(parts, means, strict=True)
+        ]
+        return np.asarray(unit_rows(np.hstack([unit_rows(part) for part in moved]).astype(np.float32)))
 
     def _cut(self, rows: NDArray[Any]) -> list[Any]:
         """Return coordinates from words and, if there are any, from embeddings."""
@@ -81,7 +87,8 @@ def space_of_documents(
     """Find the space of documents from the words they share, ``counts`` (n, V), and embeddings (n, E) if given.
 
     A word's row is its PPMI with the words in most documents, in the 200 directions that explain all words best
-    (``coder/starts.py``). ``unknown`` is the column of words outside of the vocabulary, which say nothing.
+    (``coder/starts.py``), times its length: a word seen with few others says little of a document. ``unknown`` is the
+    column of words outside of the vocabulary, which say nothing.
     """
     n_documents = np.bincount(counts.indices, minlength=counts.shape[1])  # that have a word, (V,)
     weights = np.log(counts.shape[0] / np.maximum(n_documents, 1)).astype(np.float32)
@@ -94,7 +101,8 @@ def space_of_documents(
             "no two words share documents more often than chance has it, so there are no topics. Give more or longer "
             "documents, or lower min_df."
         )
-    words = directions(as_rows(X, executor), seed).astype(np.float32)
+    rows = as_rows(X, executor)
+    words = (directions(rows, seed) * np.asarray(rows.lengths())[:, None]).astype(np.float32)
     space = Space(words, weights, np.zeros(words.shape[1], dtype=np.float32))
     if embeddings is not None:
         space = _with_embeddings(space, counts, embeddings)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from pathlib import Path
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from wordforest.coder.fit import Fitted, Plan, fit
@@ -22,8 +24,8 @@ from wordforest.coder.stability import node_stability
 from wordforest.coder.starts import NestedStart
 from wordforest.documents import groups, tables
 from wordforest.documents.bags import Bags, count_words, learn_words
-from wordforest.documents.shares import DocumentCoder, DocumentShares, Shares, hide, merge
-from wordforest.documents.space import Space, space_of_codes, space_of_documents
+from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited, new_places
+from wordforest.documents.space import space_of_documents
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, usual_density
 from wordforest.reading import label_nodes
@@ -36,7 +38,8 @@ CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Learn: TypeAlias = Callable[[Any, Plan], Fitted]
 
 LEVELS = (20, 60, 180)
-_LABEL_WORDS = 4
+MAX_VOCAB = 30_000
+LABEL_WORDS = 4  # of a node's name
 _FEWEST = 10  # documents with known words that topics can be learned from
 
 
@@ -47,7 +50,7 @@ class TopicSettings:
     levels: tuple[int, ...] = LEVELS
     min_df: float = 5
     max_df: float = 1.0
-    max_vocab: int | None = 30_000
+    max_vocab: int | None = MAX_VOCAB
     n_contexts: int = 2500  # words that words are told apart by
     n_documents: int = 20_000  # that are learned from at most
     least_documents: int = 5  # a cluster that becomes a node has as many
@@ -58,7 +61,7 @@ class TopicSettings:
 
     def __post_init__(self) -> None:
         levels = self.levels
-        if not levels or min(levels) < 1 or any(a >= b for a, b in zip(levels, levels[1:], strict=False)):
+        if not levels or min(levels) < 1 or any(a >= b for a, b in pairwise(levels)):
             raise InputError(f"levels = {levels}, but they must be numbers of nodes that grow with depth, as 6,20,60.")
         OPTIONS["density"].check(self.density)
         check_device(self.device)
@@ -119,7 +122,9 @@ def learn_topics(
     coder = DocumentCoder(space, fitted.D.astype(np.float32), fitted.forest, float(fitted.penalty.lam))
     say("coding words")
     codes = coder.word_codes(executor)
-    nodes = {"use": np.round(np.bincount(codes.indices, minlength=len(coder.forest)) / codes.shape[0], 6)}
+    nodes: dict[str, NDArray[Any]] = {
+        "use": np.round(np.bincount(codes.indices, minlength=len(coder.forest)) / codes.shape[0], 6)
+    }
     if settings.stability:
         say("learning again from either half of the documents, to see how stable every node is")
         nodes["stability"] = np.round(node_stability(rows, plan, fitted), 4)
@@ -158,6 +163,14 @@ def document_keys(ids: Sequence[str]) -> NDArray[np.uint64]:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
+def _fit_aloud(rows: Any, plan: Plan) -> Fitted:
+    """Learn, and warn of what a person should know."""
+    fitted = fit(rows, plan)
+    for notice in fitted.learned.notices:
+        warnings.warn(notice, ConvergenceWarning, stacklevel=2)
+    return fitted
+
+
 class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Finds topics with levels in documents: trees whose nodes each have a share of every document.
 
@@ -183,7 +196,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         min_df: float = 5,
         max_df: float = 1.0,
-        max_vocab: int | None = 30_000,
+        max_vocab: int | None = MAX_VOCAB,
         tokenizer: str = "words",
         lowercase: bool = True,
         numbers: bool = True,
@@ -212,22 +225,42 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, documents: Any, y: Any = None) -> TopicForest:  # noqa: ARG002 scikit-learn's signature
         """Learn a forest from documents; ``documents_`` then has their shares."""
-        settings, rules, executor = self._settings(), self._rules(), self._executor()
+        rules, executor = self._rules(), self._executor()
+        self.settings_ = self._settings()
         vocabulary, bags = learn_words(
             read_documents(documents),
             rules,
-            WordRules(1, settings.max_vocab),
-            min_df=settings.min_df,
-            max_df=settings.max_df,
+            WordRules(1, self.max_vocab),
+            min_df=self.min_df,
+            max_df=self.max_df,
             executor=executor,
         )
-        self.topics_ = learn_topics(vocabulary, bags, rules, settings, embeddings=self.embeddings, executor=executor)
-        self._edits: list[tuple[str, tuple[int, ...]]] = []
-        self._names: dict[int, str] = {}
-        self._label()
-        shares = self.topics_.coder.shares(bags.counts, self.embeddings, executor)
+        topics = learn_topics(
+            vocabulary, bags, rules, self.settings_, embeddings=self.embeddings, executor=executor, learn=_fit_aloud
+        )
+        self.restored(topics)
+        shares = topics.coder.shares(bags.counts, self.embeddings, executor)
         self.documents_ = self._placed(bags.ids, bags.fields, shares)
         return self
+
+    def restored(self, topics: Topics, config: Mapping[str, Any] | None = None) -> TopicForest:
+        """Take topics learned before, with their edits and names; there are no documents of ``fit`` then."""
+        config = config or {}
+        self.topics_, self.settings_ = topics, self._settings()
+        self._edits: list[Edit] = [(kind, tuple(nodes)) for kind, nodes in config.get("edits", [])]
+        self._names = {int(node): name for node, name in config.get("names", {}).items()}
+        words = label_nodes(topics.vectors, LABEL_WORDS, stop_words=self.stop_words)
+        self._labels = [" ".join(label) for label in words]
+        empty = join_shares([], len(topics.coder.forest))
+        self.documents_ = self._placed([], {}, empty)
+        return self
+
+    @property
+    def edits_(self) -> dict[str, Any]:
+        """What was merged, hidden and named, and words that should name no node."""
+        edits = [[kind, list(nodes)] for kind, nodes in self._edits]
+        names = {str(node): name for node, name in self._names.items()}
+        return {"edits": edits, "names": names, "stop_words": list(self.stop_words)}
 
     def fit_transform(self, documents: Any, y: Any = None, **_: Any) -> CSR:  # noqa: ARG002 scikit-learn's
         """Learn a forest from documents and return their shares, (n, M)."""
@@ -269,7 +302,9 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def topics_over_time(self, times: Sequence[Any], bins: int | str | None = None) -> Any:
         """Return a data frame with the mean share of every node in every bin of time, with intervals."""
         placed = self._fitted()
-        return tables.as_frame(tables.topics_over_time(groups.over_time(placed.shares, times, bins), placed.labels))
+        return tables.as_frame(
+            tables.topics_over_time(groups.over_time(placed.shares, times, bins=bins), placed.labels)
+        )
 
     def topics_per_class(self, classes: Sequence[Any]) -> Any:
         """Return a data frame with the mean share of every node in every class, with intervals and a test."""
@@ -286,11 +321,11 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def merge_topics(self, nodes: Sequence[int]) -> TopicForest:
         """Make nodes of one parent one, here and in all documents to come; nodes get new numbers."""
-        return self._edit("merge", nodes)
+        return self._edit(("merge", tuple(map(int, nodes))))
 
     def hide_topics(self, nodes: Sequence[int]) -> TopicForest:
         """Leave out nodes and all below them, here and in all documents to come; nodes get new numbers."""
-        return self._edit("hide", nodes)
+        return self._edit(("hide", tuple(map(int, nodes))))
 
     @property
     def forest_(self) -> Forest:
@@ -324,10 +359,6 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "topics_")
         return self.documents_
 
-    def _label(self) -> None:
-        words = label_nodes(self.topics_.vectors, _LABEL_WORDS, stop_words=self.stop_words)
-        self._labels = [" ".join(label) for label in words]
-
     def _placed(self, ids: Sequence[str], fields: Mapping[str, Sequence[Any]], shares: Shares) -> DocumentShares:
         topics = self.topics_
         placed = DocumentShares(
@@ -339,15 +370,13 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             fields,
             shares.typicality,
         )
-        for kind, nodes in self._edits:
-            placed = placed.merged(nodes) if kind == "merge" else placed.hidden(nodes)
-        return _named(placed, self._names)
+        return _named(edited(placed, self._edits), self._names)
 
-    def _edit(self, kind: str, nodes: Sequence[int]) -> TopicForest:
+    def _edit(self, edit: Edit) -> TopicForest:
         placed = self._fitted()
-        _, places = (merge if kind == "merge" else hide)(placed.forest, nodes)
-        self.documents_ = placed.merged(nodes) if kind == "merge" else placed.hidden(nodes)
-        self._edits.append((kind, tuple(map(int, nodes))))
+        _, places = new_places(placed.forest, *edit)
+        self.documents_ = edited(placed, [edit])
+        self._edits.append(edit)
         self._names = {int(places[node]): name for node, name in self._names.items() if places[node] >= 0}
         return self
 
@@ -380,13 +409,12 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def join_shares(parts: Sequence[Shares], n_nodes: int) -> Shares:
     """Put the shares of blocks of documents one below the other."""
     if not parts:
-        return Shares(sparse.csr_array((0, n_nodes), dtype=np.float32), np.zeros(0, np.float32))
-    matrix = sparse.vstack([part.matrix for part in parts], format="csr")
-    return Shares(sparse.csr_array(matrix), np.concatenate([part.typicality for part in parts]))
+        none: Any = sparse.csr_array((0, n_nodes), dtype=np.float32)
+        return Shares(none, np.zeros(0, np.float32))
+    matrix: Any = sparse.csr_array(sparse.vstack([part.matrix for part in parts], format="csr"))
+    return Shares(matrix, np.concatenate([part.typicality for part in parts]))
 
 
 def _named(placed: DocumentShares, names: Mapping[int, str]) -> DocumentShares:
-    from dataclasses import replace
-
     labels = [names.get(node, label) for node, label in enumerate(placed.labels)]
     return replace(placed, labels=labels) if names else placed

@@ -25,6 +25,7 @@ from wordforest.store.files import (
     CODES,
     COUNTS,
     RESULTS,
+    SPACE,
     WINDOW_COUNTS,
     parse_object,
     read_json,
@@ -54,7 +55,8 @@ class Run:
     """Words with their counts (V,), codes A (V, M), dictionary D (C, M) if any, forest, config, history.
 
     ``labels`` are names that somebody gave to nodes, by their numbers; ``nodes`` has what is known of every node, (M,)
-    each: ``use``, the share of words, and ``stability``.
+    each: ``use``, the share of words, and ``stability``. ``space`` are the arrays of ``documents/space.py`` where the
+    forest was learned from documents; its C contexts are then the coordinates of that space.
     """
 
     words: tuple[str, ...]
@@ -66,6 +68,7 @@ class Run:
     history: list[dict[str, Any]] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)
     nodes: dict[str, NDArray[Any]] = field(default_factory=dict)
+    space: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         (rows, columns), D, problem = self.codes.shape, self.dictionary, None
@@ -98,12 +101,12 @@ def is_run_folder(path: Path) -> bool:
     return (path / CODES).is_file()
 
 
-def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
+def save_run(folder: str | Path, run: Run, codes: Path | None = None) -> None:
     """Write a run in place of the results that a folder holds; codes come last: a folder that has them is complete.
 
     ``codes`` is a file that holds the codes already, on the same disk; it takes its place.
     """
-    with replaced(folder, RESULTS, CODES) as staging:
+    with replaced(Path(folder), RESULTS, CODES) as staging:
         write_json(staging / "config.json", run.config)
         write_vocab(staging / "vocab.tsv", run.words, run.counts)
         write_json(staging / "forest.json", {"parent": run.forest.parent.tolist(), **_plain(run.nodes)})
@@ -112,6 +115,8 @@ def save_run(folder: Path, run: Run, codes: Path | None = None) -> None:
             write_text(staging / "labels.tsv", labels_as_text(run.labels))
         if run.dictionary is not None:
             write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
+        if run.space:
+            write_tensors(staging / SPACE, run.space)
         if codes is None:
             write_csr(staging / CODES, run.codes.astype(np.float32, copy=False))
         else:
@@ -122,8 +127,9 @@ def _plain(nodes: dict[str, NDArray[Any]]) -> dict[str, list[float]]:
     return {name: np.asarray(values, dtype=np.float64).tolist() for name, values in nodes.items()}
 
 
-def load_run(folder: Path) -> Run:
+def load_run(folder: str | Path) -> Run:
     """Return the run that a folder holds, after checking that its files agree."""
+    folder = Path(folder)
     if not is_run_folder(folder):
         kind = "a counts folder" if is_counts_folder(folder) else "none"
         raise InputError(
@@ -142,6 +148,7 @@ def load_run(folder: Path) -> Run:
         "history": read_history(folder / "history.jsonl"),
         "labels": parse_labels(labels, read_text(labels), len(forest)) if labels.exists() else {},
         "nodes": {name: np.asarray(of_nodes[name], dtype=np.float64) for name in _OF_NODES if name in of_nodes},
+        "space": read_tensors(folder / SPACE) if (folder / SPACE).exists() else {},
     }
     try:
         return Run(words, counts, **parts)
