@@ -53,6 +53,7 @@ class Plan:
     settings: dict[str, Any] = field(default_factory=dict)  # epochs, tol, and what else the learner takes
     allocate: Any = np.empty
     additive: bool = False  # a parent has what its children have, too
+    centred: bool = False  # what all rows share was taken away before; additive trees do it else
     keys: Array | None = None  # of rows, (V,), uint64: what tells them apart wherever they stand
 
 
@@ -82,7 +83,7 @@ def fit(
     ``on_start`` hears of the steps of a start that learns, ``say`` what is being done, in words.
     """
     begun = Begun(None, plan.forest)
-    mean = mean_direction(rows, plan.word_weights) if plan.additive else None
+    mean = _mean(rows, plan) if plan.additive else None
     random = isinstance(plan.start, RandomStart) and not plan.additive
     if not random and (resume is None or plan.start.shapes):
         say(f"starting from {plan.start.about}")
@@ -104,6 +105,13 @@ def fit(
     if plan.start.shapes:
         forest, A, D = in_order(forest, A, D, prune=getattr(plan.start, "grow", False))
     return Fitted(D, A, forest, penalty, learned, notes)
+
+
+def _mean(rows: Rows, plan: Plan) -> Array:
+    """Return the direction that additive trees leave alone, (C,)."""
+    if plan.centred:  # what is left of a mean then is that large subjects outweigh small ones
+        return kernels.zeros((rows.shape[1], 1), rows.like)[:, 0]
+    return mean_direction(rows, plan.word_weights)
 
 
 def _counted(rows: Rows, weights: Array | None, keys: Array | None) -> tuple[Rows, Array | None, Array | None]:

@@ -143,6 +143,7 @@ def _plan(settings: TopicSettings, keys: NDArray[np.uint64], n: int) -> Plan:
         start=NestedStart(drawn=True, levels=levels, least_rows=settings.least_documents),
         seed=settings.seed,
         additive=True,
+        centred=True,
         keys=keys,
     )
 
