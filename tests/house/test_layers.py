@@ -35,7 +35,7 @@ ALLOWED = {
     "options": "errors",
     "settings": "errors options text counts.windows coder",
     "baselines": "errors options runtime coder baselines",
-    "jobs": "errors runtime text counts coder documents vectors baselines store options settings jobs",
+    "jobs": "errors runtime text counts coder documents reading vectors baselines store options settings jobs",
     "reproduce": "errors runtime evaluation store vectors reproduce",
     "cli": "__init__ errors options runtime text jobs evaluation explorer documents figures vectors reading store "
     "reproduce cli",
