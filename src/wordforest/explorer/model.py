@@ -109,7 +109,10 @@ def open_models(
     models = [replace(model, stop_words=stop_words) for model in models]
     if documents is not None:
         config = sources[0].config if isinstance(sources[0], Run) else {}
-        models[0] = replace(models[0], documents=open_collection(documents, models[0].vectors, config))
+        found = open_collection(documents, models[0].vectors, config)
+        is_edited = found.vectors is not models[0].vectors
+        D = None if is_edited else models[0].dictionary
+        models[0] = replace(models[0], vectors=found.vectors, dictionary=D, documents=found)
     return models
 
 
