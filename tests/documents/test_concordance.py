@@ -66,6 +66,11 @@ def test_several_words_are_found_one_after_the_other_in_one_document():
     assert shown(["the ball-goal"], "ball-goal") == [("0", "the ", "ball-goal", "")]
 
 
+def test_a_phrase_is_named_as_one():
+    found = concordance(["Ball. Goal"], VECTORS, "Ball Goal")
+    assert (found.words, found.lines[0].word) == (("ball goal",), "ball goal")
+
+
 def test_a_marker_stands_for_the_words_it_was_counted_for():
     assert [keyword for *_, keyword, _ in shown(query="#rare#", k=None)][:3] == ["The", "a", "red"]
 

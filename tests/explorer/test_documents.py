@@ -9,12 +9,14 @@ import pytest
 from scipy import sparse
 
 from tests.explorer.made import DOCUMENTS, FOREST, NAMES, made_documents, made_run
+from wordforest.documents.topics import TopicSettings
 from wordforest.errors import InputError
 from wordforest.explorer import documents as module
 from wordforest.explorer import views
 from wordforest.explorer.app import make_app
 from wordforest.explorer.documents import collection_data, edited_vectors, kept_rows, open_collection
 from wordforest.explorer.page import page_text
+from wordforest.jobs.documents import DocumentColumns, learn_topics_of, place_documents
 from wordforest.reading.columns import branch_shares
 from wordforest.store import save_documents
 from wordforest.vectors import Vectors
@@ -213,3 +215,22 @@ def test_the_page_opens_runs_with_documents(tmp_path, collection):
     models = open_models([str(tmp_path / "run")], documents=collection.folder.folder)
     models[0].warm()
     assert len(models[0].documents) == 40
+
+
+def test_the_page_opens_what_the_command_writes(tmp_path, corpus):
+    from wordforest.explorer.model import open_models
+
+    text = [
+        {"id": str(i), "text": line, "year": 1990 + i % 3}
+        for i, line in enumerate(corpus.read_text().splitlines()[:300])
+    ]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in text))
+    run, folder = tmp_path / "run", tmp_path / "folder"
+    learn_topics_of(tmp_path / "docs.jsonl", out=run, settings=TopicSettings(levels=(2, 5)))
+    place_documents(run, tmp_path / "docs.jsonl", out=folder, columns=DocumentColumns(time="year"))
+    found = open_models([str(run)], documents=folder)[0].documents
+    assert (len(found), found.shown([7])[0]["length"]) == (300, len(text[7]["text"]))
+    assert found.typical(0)
+    assert [row[0] for row in found.changes(0)["times"]] == ["1990", "1991", "1992"]
+    shown = found.shown(range(300))
+    assert sum(bool(one["path"]) for one in shown) > 250

@@ -104,7 +104,7 @@ def concordance(
         for i in np.argsort(rank, kind="stable")[:k].tolist():
             t, last = int(places.text[hits[i]]), int(hits[i]) + max(len(wanted.phrase) - 1, 0)
             row, span = int(places.row[hits[i]]), (int(places.start[hits[i]]), int(places.end[last]))
-            word = " ".join(wanted.words) if wanted.phrase else vectors.words[row]
+            word = wanted.words[0] if wanted.phrase else vectors.words[row]
             kept.append((float(rank[i]), n_found + i, _line(batch[t], n_documents + t, word, span, width)))
         kept = sorted(kept, key=lambda one: one[:2])[:k]
         n_found += len(hits)
@@ -124,7 +124,7 @@ def _of_text(vectors: Vectors, query: str, finder: WordFinder) -> _Wanted:
     for word, row in zip(words, rows, strict=True):
         if row < 0 or vectors.words[row] == RARE:
             raise UnknownWordError(word, vectors.words)
-    return _Wanted(tuple(vectors.words[row] for row in rows), rows)
+    return _Wanted((" ".join(vectors.words[row] for row in rows),), rows)
 
 
 def _of_node(vectors: Vectors, node: int, k: int) -> _Wanted:
