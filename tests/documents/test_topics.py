@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 import wordforest as wf
 from tests.documents.collection import collection
 from wordforest.documents.shares import DocumentShares, hide, merge
+from wordforest.documents.topics import usual_levels
 from wordforest.errors import InputError
 
 TEXTS, SUBJECTS = collection()
@@ -195,3 +196,19 @@ def test_the_main_path_goes_from_the_strongest_root_to_its_strongest_child() -> 
     placed = DocumentShares(["a", "b", "c"], shares, forest, [""] * 6)
     assert placed.main_path().tolist() == [[3, 5], [0, -1], [-1, -1]]
     assert placed.typical(0, 5) == [1, 0]
+
+
+def test_levels_follow_the_number_of_documents() -> None:
+    assert [usual_levels(n) for n in (10, 235, 7000, 20_000)] == [(2,), (20,), (20, 60), (20, 60, 180)]
+
+
+def test_vectors_of_words_decide_where_documents_cannot() -> None:
+    colours, tools = ["red", "blue", "green", "pink"], ["saw", "drill", "plane", "rasp"]
+    rng = np.random.default_rng(1)
+    side = rng.integers(0, 2, 120)
+    texts = [" ".join(rng.choice((colours, tools)[s], 1)) + " thing of mine" for s in side]
+    vectors = wf.Vectors([*colours, *tools], np.repeat(np.eye(2), 4, axis=0) + 0.05)
+    topics = wf.TopicForest(levels=(2,), min_df=2, embeddings=vectors).fit(texts)
+    assert v_measure_score(side, topics.transform(texts).toarray().argmax(1)) > 0.95
+    with pytest.raises(InputError, match="none of the words"):
+        wf.TopicForest(levels=(2,), min_df=2, embeddings=wf.Vectors(["xyzzy"], [[1.0]])).fit(texts)

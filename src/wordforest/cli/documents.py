@@ -5,24 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from wordforest.cli.command import STOP_WORDS, argument, command, option, reporter, stop_words_in
+from wordforest.cli.command import STOP_WORDS, argument, command, option, read_vectors, reporter, stop_words_in
 from wordforest.errors import InputError
 
 DOCS = argument("DOCS", "Tables, folders (a file a document), text files (a line a document), globs or URLs.")
 _TEXT = option(None, "Column of a table that holds the text.", metavar="COLUMN")
 _ID = option(None, "Column of a table that names documents.", metavar="COLUMN")
 _EMBEDDINGS = option(None, "Embeddings of the documents, a row each, in their order (NumPy).", metavar="FILE.npy")
+_OR_WORDS = option(None, "Embeddings of the documents, a row each (.npy), or vectors of words.", "--embeddings")
 
 
 @command()
 def topics(
     docs: list[str] = DOCS,
-    levels: str = option("20,60,180", "How many nodes there are at each depth.", metavar="N,N,..."),
+    levels: str | None = option(None, "Nodes at each depth. Default: 20,60,180, fewer of few.", metavar="N,N,..."),
     text: str | None = _TEXT,
     id: str | None = _ID,  # noqa: A002
     min_df: str = option("5", "Leave out words in fewer documents: a number, or a share such as 0.001."),
     max_df: str = option("1.0", "Leave out words in more documents: a number, or a share such as 0.5."),
-    embeddings: Path | None = _EMBEDDINGS,
+    embeddings: Path | None = _OR_WORDS,
     stability: bool = option(False, "Say how stable every node is, for twice the time."),
     *,
     out: Path,
@@ -36,7 +37,6 @@ def topics(
     device: str,
     workers: int | None,
     memory: int | None,
-    cluster: str | None,
     resume: bool,
     force: bool,
     quiet: bool,
@@ -48,7 +48,7 @@ def topics(
     from wordforest.text import TextRules
 
     settings = TopicSettings(
-        levels=_levels(levels),
+        levels=_levels(levels) if levels else None,
         min_df=_df("min_df", min_df),
         max_df=_df("max_df", max_df),
         max_vocab=max_vocab or MAX_VOCAB,
@@ -69,7 +69,6 @@ def topics(
             resume=resume,
             workers=workers,
             memory=memory,
-            cluster=cluster,
             report=report,
         )
 
@@ -153,9 +152,11 @@ def _df(name: str, text: str) -> float:
 
 
 def _read(file: Path | None) -> Any:
-    """Return embeddings from a file, mapped, not read."""
+    """Return embeddings from a file: of documents, mapped, not read, or of words."""
     if file is None:
         return None
+    if file.suffix != ".npy":
+        return read_vectors(str(file))
     import numpy as np
 
     try:

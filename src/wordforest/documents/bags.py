@@ -97,7 +97,7 @@ def learn_words(
     in_range = _within(read, n_words, min_df, max_df, executor)
     vocabulary, rows = choose_words([*known.index], counts, words or WordRules(), in_range.__getitem__)
     n_rows = len(vocabulary)
-    done = executor.map(lambda part: part[0].bags(_counted(*part[1:], rows, n_rows), n_rows), read)
+    done = executor.map(lambda part: part[0].bags(_counted(part[1], part[2], rows, n_rows), n_rows), read)
     return vocabulary, join_bags(list(done))
 
 
@@ -176,7 +176,9 @@ def _within(
     if least <= 1 and most >= n_documents:
         return np.ones(n_words, dtype=np.bool_)
     same = np.arange(n_words, dtype=np.int32)
-    found = executor.map(lambda part: np.bincount(_counted(*part[1:], same, n_words)[1], minlength=n_words), read)
+    found = executor.map(
+        lambda part: np.bincount(_counted(part[1], part[2], same, n_words)[1], minlength=n_words), read
+    )
     in_documents = np.sum(list(found), axis=0)
     fits: NDArray[np.bool_] = (in_documents >= least) & (in_documents <= most)
     if not fits.any():

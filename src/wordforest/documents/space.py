@@ -33,14 +33,15 @@ Dense: TypeAlias = NDArray[np.float32]
 class Space:
     """Rows of words (V, K), how much a word tells (V,), and the mean document (K,).
 
-    The last ``n_embedded`` of the K coordinates are those of embeddings, which documents bring along; that of a word is
-    the mean of its documents.
+    The last ``n_embedded`` of the K coordinates are those of embeddings. Documents bring theirs along, and a word has
+    the mean of its documents; or words have them (``words_embedded``), and a document has the mean of its words.
     """
 
     words: Dense
     weights: Dense
     mean: Dense
     n_embedded: int = 0
+    words_embedded: bool = False
 
     def rows(self, counts: CSR, embeddings: Any = None, executor: Executor | None = None) -> Dense:
         """Return the rows of documents, (n, K), of length one; zeros for one without a known word."""
@@ -59,9 +60,10 @@ class Space:
             ),
             shape=counts.shape,
         )
-        own = np.ascontiguousarray(self._cut(self.words)[0])
-        parts = [unit_rows(as_rows(tf_idf, executor or Threads()).all_times(own))]
-        if self.n_embedded:
+        rows, blocks = as_rows(tf_idf, executor or Threads()), self._cut(self.words)
+        from_words = blocks if self.words_embedded else blocks[:1]
+        parts = [unit_rows(rows.all_times(np.ascontiguousarray(block))) for block in from_words]
+        if self.n_embedded and not self.words_embedded:
             parts.append(unit_rows(checked_embeddings(embeddings, counts.shape[0], self.n_embedded)))
         elif embeddings is not None:
             raise InputError("embeddings came, but the forest was learned without any. Leave them out, or learn again.")
@@ -84,7 +86,9 @@ class Space:
 def space_of_documents(
     counts: CSR, *, unknown: int = -1, n_contexts: int, embeddings: Any = None, seed: int = 0, executor: Executor
 ) -> Space:
-    """Find the space of documents from the words they share, ``counts`` (n, V), and embeddings (n, E) if given.
+    """Find the space of documents from the words they share, ``counts`` (n, V), and embeddings if given.
+
+    These are of documents (n, E), or ``WordEmbeddings`` (V, E).
 
     A word's row is its PPMI with the words in most documents, in the 200 directions that explain all words best
     (``coder/starts.py``), times its length: a word seen with few others says little of a document. ``unknown`` is the
@@ -104,12 +108,27 @@ def space_of_documents(
     rows = as_rows(X, executor)
     words = (directions(rows, seed) * np.asarray(rows.lengths())[:, None]).astype(np.float32)
     space = Space(words, weights, np.zeros(words.shape[1], dtype=np.float32))
-    if embeddings is not None:
+    if isinstance(embeddings, WordEmbeddings):
+        space, embeddings = _with_words(space, embeddings), None
+    elif embeddings is not None:
         space = _with_embeddings(space, counts, embeddings)
     parts = space._parts(counts, embeddings, executor)
     filled = [part[part.any(1)] for part in parts]
     mean = np.hstack([part.mean(0, dtype=np.float64) if len(part) else part.sum(0) for part in filled])
     return replace(space, mean=mean.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class WordEmbeddings:
+    """Embeddings of the words of a vocabulary, (V, E); zeros for words without one."""
+
+    matrix: Dense
+
+
+def _with_words(space: Space, embeddings: WordEmbeddings) -> Space:
+    """Add the coordinates of embeddings of words."""
+    E = unit_rows(embeddings.matrix)
+    return Space(np.hstack([space.words, E]), space.weights, np.zeros(0, np.float32), E.shape[1], True)
 
 
 def _with_embeddings(space: Space, counts: CSR, embeddings: Any) -> Space:

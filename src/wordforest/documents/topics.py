@@ -25,7 +25,7 @@ from wordforest.coder.starts import NestedStart
 from wordforest.documents import groups, tables
 from wordforest.documents.bags import Bags, count_words, learn_words
 from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited, new_places
-from wordforest.documents.space import space_of_documents
+from wordforest.documents.space import WordEmbeddings, space_of_documents
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, usual_density
 from wordforest.reading import label_nodes
@@ -37,7 +37,8 @@ from wordforest.vectors import Vectors
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Learn: TypeAlias = Callable[[Any, Plan], Fitted]
 
-LEVELS = (20, 60, 180)
+LEVELS = (20, 60, 180, 540)  # as far as the documents reach
+_DOCUMENTS_A_NODE = 100  # on average: of levels with fewer, half of the documents shows other nodes
 MAX_VOCAB = 30_000
 LABEL_WORDS = 4  # of a node's name
 _FEWEST = 10  # documents with known words that topics can be learned from
@@ -45,9 +46,12 @@ _FEWEST = 10  # documents with known words that topics can be learned from
 
 @dataclass(frozen=True)
 class TopicSettings:
-    """How topics are learned: the number of nodes at each depth, which words count, and what shares are like."""
+    """How topics are learned: the number of nodes at each depth, which words count, and what shares are like.
 
-    levels: tuple[int, ...] = LEVELS
+    Without ``levels`` there are 20, 60, 180 and 540 nodes, as far as a node has 100 documents on average.
+    """
+
+    levels: tuple[int, ...] | None = None
     min_df: float = 5
     max_df: float = 1.0
     max_vocab: int | None = MAX_VOCAB
@@ -60,7 +64,7 @@ class TopicSettings:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        levels = self.levels
+        levels = (1,) if self.levels is None else self.levels
         if not levels or min(levels) < 1 or any(a >= b for a, b in pairwise(levels)):
             raise InputError(f"levels = {levels}, but they must be numbers of nodes that grow with depth, as 6,20,60.")
         OPTIONS["density"].check(self.density)
@@ -97,6 +101,8 @@ def learn_topics(
 ) -> Topics:
     """Learn a forest from documents: a space, rows of documents, nested clusters of them, additive codes."""
     executor, counts = executor or Threads(), bags.counts
+    if isinstance(embeddings, Vectors):
+        embeddings = word_embeddings(vocabulary, embeddings)
     unknown = vocabulary.index.get(RARE, -1)
     say("finding which words share documents")
     space = space_of_documents(
@@ -108,7 +114,7 @@ def learn_topics(
         executor=executor,
     )
     keys = document_keys(bags.ids)
-    Y = space.rows(counts, embeddings, executor)
+    Y = space.rows(counts, None if space.words_embedded else embeddings, executor)
     learned = np.flatnonzero(Y.any(axis=1))
     if len(learned) < _FEWEST:
         raise InputError(
@@ -116,7 +122,8 @@ def learn_topics(
             "lower min_df; to place a few documents on a forest learned elsewhere: wordforest documents RUN DOCS"
         )
     learned = np.sort(learned[np.argsort(keys[learned], kind="stable")[: settings.n_documents]])
-    plan = _plan(settings, keys[learned], len(learned))
+    levels = settings.levels or usual_levels(len(learned))
+    plan = _plan(settings, levels, keys[learned])
     rows = place_rows(Y[learned], settings.device, len(plan.forest), executor)
     fitted = learn(rows, plan)
     coder = DocumentCoder(space, fitted.D.astype(np.float32), fitted.forest, float(fitted.penalty.lam))
@@ -128,19 +135,24 @@ def learn_topics(
     if settings.stability:
         say("learning again from either half of the documents, to see how stable every node is")
         nodes["stability"] = np.round(node_stability(rows, plan, fitted), 4)
-    return Topics(vocabulary, rules, coder, codes, nodes, (*_notes(settings, coder.forest), *fitted.notes))
+    return Topics(vocabulary, rules, coder, codes, nodes, (*_notes(settings, levels, coder.forest), *fitted.notes))
 
 
-def _plan(settings: TopicSettings, keys: NDArray[np.uint64], n: int) -> Plan:
-    levels = settings.levels
-    most = Forest.flat(min(sum(levels), max(1, n)))  # for a look at memory; the start finds the shape
+def usual_levels(n_documents: int) -> tuple[int, ...]:
+    """Return the numbers of nodes at each depth for so many documents."""
+    first, *others = LEVELS
+    return (min(first, max(2, n_documents // 10)), *(n for n in others if n * _DOCUMENTS_A_NODE <= n_documents))
+
+
+def _plan(settings: TopicSettings, levels: tuple[int, ...], keys: NDArray[np.uint64]) -> Plan:
+    most = Forest.flat(min(sum(levels), len(keys)))  # the start finds the shape
     density = settings.density or usual_density(True, sum(levels), len(levels))
     return Plan(
         most,
         lambda _: NonNegativeL1(1.0),
         auto_lam=True,
         density=density,
-        start=NestedStart(drawn=True, levels=levels, least_rows=settings.least_documents),
+        start=NestedStart(len(keys), drawn=True, levels=levels, least_rows=settings.least_documents),
         seed=settings.seed,
         additive=True,
         centred=True,
@@ -148,14 +160,25 @@ def _plan(settings: TopicSettings, keys: NDArray[np.uint64], n: int) -> Plan:
     )
 
 
-def _notes(settings: TopicSettings, forest: Forest) -> list[str]:
+def _notes(settings: TopicSettings, levels: tuple[int, ...], forest: Forest) -> list[str]:
     found = np.bincount(forest.depth).tolist()
-    if found == list(settings.levels):
+    if found == list(levels):
         return []
     return [
-        f"the forest has {', '.join(map(str, found))} nodes by depth, not {', '.join(map(str, settings.levels))}: "
+        f"the forest has {', '.join(map(str, found))} nodes by depth, not {', '.join(map(str, levels))}: "
         f"a node needs {settings.least_documents} documents of its own"
     ]
+
+
+def word_embeddings(vocabulary: Vocabulary, vectors: Vectors) -> WordEmbeddings:
+    """Return what vectors have for the words of a vocabulary."""
+    matrix = np.zeros((len(vocabulary), vectors.n_dimensions), dtype=np.float32)
+    known = [row for row, word in enumerate(vocabulary.words) if word in vectors]
+    if not known:
+        raise InputError("none of the words of the documents has an embedding. Give vectors of their language.")
+    for row in known:
+        matrix[row] = vectors[vocabulary.words[row]]
+    return WordEmbeddings(matrix)
 
 
 def document_keys(ids: Sequence[str]) -> NDArray[np.uint64]:
@@ -175,10 +198,12 @@ def _fit_aloud(rows: Any, plan: Plan) -> Fitted:
 class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Finds topics with levels in documents: trees whose nodes each have a share of every document.
 
-    ``levels`` are the numbers of nodes at each depth. Documents are strings, lists of tokens, a column of a data frame,
+    ``levels`` are the numbers of nodes at each depth; None chooses 20, 60, 180 and 540, as far as a node has 100
+    documents on average. Documents are strings, lists of tokens, a column of a data frame,
     a generator, or a path to a table, a folder or a file. Words in fewer than ``min_df`` or more than ``max_df``
     documents are left out (whole numbers, or shares of all). ``embeddings`` (n, E) of the documents to fit, from any
-    model, become part of their rows; ``transform`` then needs those of the new documents. ``stability=True`` also says
+    model, become part of their rows; ``transform`` then needs those of the new documents. ``Vectors`` of words do, too,
+    and then nothing more is needed. ``stability=True`` also says
     how stable every node is, for twice the time. The same documents give the same bits, with any ``n_jobs``.
 
     After ``fit``: ``forest_``; ``components_`` (M, K), atoms in the space of ``topics_.coder.space``; ``vectors_``, the
@@ -193,7 +218,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        levels: Sequence[int] = LEVELS,
+        levels: Sequence[int] | None = None,
         *,
         min_df: float = 5,
         max_df: float = 1.0,
@@ -240,7 +265,8 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             vocabulary, bags, rules, self.settings_, embeddings=self.embeddings, executor=executor, learn=_fit_aloud
         )
         self.restored(topics)
-        shares = topics.coder.shares(bags.counts, self.embeddings, executor)
+        given = None if topics.coder.space.words_embedded else self.embeddings
+        shares = topics.coder.shares(bags.counts, given, executor)
         self.documents_ = self._placed(bags.ids, bags.fields, shares)
         return self
 
@@ -383,7 +409,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> TopicSettings:
         return TopicSettings(
-            tuple(self.levels),
+            None if self.levels is None else tuple(self.levels),
             self.min_df,
             self.max_df,
             self.max_vocab,

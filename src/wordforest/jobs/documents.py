@@ -6,7 +6,6 @@ import heapq
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -76,7 +75,6 @@ def learn_topics_of(
     resume: bool = False,
     workers: int | None = None,
     memory: int | None = None,
-    cluster: str | Cluster | None = None,
     report: Reporter | None = None,
 ) -> Run:
     """Learn a forest of topics from documents and return it as a run; ``out`` also writes it.
@@ -85,14 +83,14 @@ def learn_topics_of(
     take more than a quarter of ``memory``, the forest is learned from those that fit, drawn by their ids.
     """
     settings, rules, columns = settings or TopicSettings(), rules or TextRules(), columns or DocumentColumns()
-    with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
+    with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
         own = {**asdict(settings), **asdict(columns), **asdict(rules)}
         if job.folder and job.is_complete(store.is_run_folder, own):
             return store.load_run(job.folder)
         job.begin({"documents": _named(documents), **own})
         read = _progressing(_read(documents, columns.columns, rules, job), job)
         vocabulary, bags = learn_words(
-            _fitting(read, job) if embeddings is None else read,
+            read if isinstance(embeddings, np.ndarray) else _fitting(read, job),
             rules,
             WordRules(1, settings.max_vocab),
             min_df=settings.min_df,
@@ -112,7 +110,7 @@ def learn_topics_of(
             rules,
             settings,
             embeddings=embeddings,
-            executor=job.executor,
+            executor=job.threads,
             learn=learn,
             say=job.report.say,
         )
@@ -204,7 +202,6 @@ class _Chunks:
         self, documents: Iterator[Document], topics: Topics, embeddings: Any, job: Job
     ) -> tuple[list[str], dict[str, list[Any]], Shares]:
         """Return ids, fields and shares of all documents."""
-        task = partial(_coded_chunk, topics)
         chunks = ((number, chunk, self._file(number)) for number, chunk in enumerate(_chunks(documents)))
         known: list[tuple[list[str], dict[str, list[Any]]]] = []
 
@@ -223,7 +220,7 @@ class _Chunks:
                 yield ([] if is_done else chunk), own, file
 
         parts = []
-        for part, file in job.executor.map(task, pending()):
+        for part, file in job.executor.map(_coded_chunk, pending(), topics):
             if part is None:
                 part = _read_chunk(file)
             else:
@@ -346,7 +343,8 @@ def _tell_left_out(n: int, column: str, job: Job) -> None:
 def as_run(topics: Topics, config: Mapping[str, Any], history: Sequence[Mapping[str, Any]] = ()) -> Run:
     """Return topics as a run: words with codes, atoms as its dictionary, and the space beside them."""
     space, coder = topics.coder.space, topics.coder
-    config = {**config, "additive": True, "lam": coder.lam, "n_embedded": space.n_embedded, "versions": versions()}
+    embedded = {"n_embedded": space.n_embedded, "words_embedded": space.words_embedded}
+    config = {**config, **embedded, "additive": True, "lam": coder.lam, "versions": versions()}
     return Run(
         topics.vocabulary.words,
         topics.vocabulary.counts,
@@ -368,7 +366,9 @@ def topics_of(run: Run) -> Topics:
             "wordforest topics DOCS --out RUN, or wordforest train CORPUS --preset readable --out RUN"
         )
     if run.space:
-        space, atoms = Space(**run.space, n_embedded=int(run.config.get("n_embedded", 0))), run.dictionary
+        arrays = (run.space[name] for name in ("words", "weights", "mean"))
+        space = Space(*arrays, int(run.config["n_embedded"]), bool(run.config["words_embedded"]))
+        atoms = run.dictionary
     else:
         space, atoms = space_of_codes(run.codes, run.dictionary, run.counts)
     coder = DocumentCoder(space, atoms, run.forest, float(run.config["lam"]))

@@ -127,11 +127,12 @@ class Cluster:
             if found.get(name) != own
         ]
 
-    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Yield ``function(block)`` in the order of the blocks, a few ahead; blocks travel with their task."""
+    def map(self, function: Callable[..., R], blocks: Iterable[Any], *shared: Any) -> Iterator[R]:
+        """Yield ``function(*shared, block)`` in the order of the blocks, a few ahead; blocks travel with their task."""
         waiting: deque[Handle] = deque()
+        handles = self.put([*shared]) if shared else []
         for block in blocks:
-            waiting.append(self.submit(function, block))
+            waiting.append(self.submit(function, *handles, block))
             if len(waiting) > 2 * self.n_parts:
                 yield self.get(waiting.popleft())
         while waiting:

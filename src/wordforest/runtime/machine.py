@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -31,8 +31,8 @@ class Executor(Protocol):
         """How many work at the same time."""
         ...
 
-    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Yield ``function(block)`` for every block, order kept."""
+    def map(self, function: Callable[..., R], blocks: Iterable[Any], *shared: Any) -> Iterator[R]:
+        """Yield ``function(*shared, block)`` for every block, order kept."""
         ...
 
 
@@ -45,11 +45,12 @@ class Threads:
         self.n_workers = min(n_workers or available_cores(), _MOST_WORKERS * max(available_cores(), _MOST_WORKERS))
         self._pool: ThreadPoolExecutor | None = None  # started once: a start takes longer than many a block
 
-    def map(self, function: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Yield results in order; blocks are taken only a few ahead, so that a stream stays a stream.
+    def map(self, function: Callable[..., R], blocks: Iterable[Any], *shared: Any) -> Iterator[R]:
+        """Yield ``function(*shared, block)`` in order; blocks are taken a few ahead, so that a stream stays a stream.
 
         BLAS gets one thread for each worker: threads never multiply, and a block's bits never depend on them.
         """
+        function = partial(function, *shared) if shared else function
         with one_blas_thread():
             if self.n_workers == 1:
                 for block in blocks:
