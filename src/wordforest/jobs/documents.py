@@ -366,8 +366,8 @@ def topics_of(run: Run) -> Topics:
             "wordforest topics DOCS --out RUN, or wordforest train CORPUS --preset readable --out RUN"
         )
     if run.space:
-        arrays = (run.space[name] for name in ("words", "weights", "mean"))
-        space = Space(*arrays, int(run.config["n_embedded"]), bool(run.config["words_embedded"]))
+        words, weights, mean = (run.space[name] for name in ("words", "weights", "mean"))
+        space = Space(words, weights, mean, int(run.config["n_embedded"]), bool(run.config["words_embedded"]))
         atoms = run.dictionary
     else:
         space, atoms = space_of_codes(run.codes, run.dictionary, run.counts)
