@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 import wordforest as wf
 from tests.documents.collection import collection
 from wordforest.documents.shares import DocumentShares, hide, merge
+from wordforest.documents.space import Space
 from wordforest.documents.topics import usual_levels
 from wordforest.errors import InputError
 
@@ -43,6 +44,12 @@ def test_roots_share_a_document_out_and_parents_have_what_children_have(topics: 
     for node in range(len(forest)):
         children = forest.children(node)
         assert (shares[:, node] >= shares[:, children].sum(1) - 1e-5).all()
+
+
+def test_words_are_not_alike_because_they_differ_from_documents() -> None:
+    rows = 3 + np.random.default_rng(0).normal(size=(200, 8)).astype(np.float32)
+    space = Space(rows, np.ones(200, np.float32), mean=np.zeros(8, np.float32))
+    assert np.linalg.norm(space.word_rows().mean(axis=0)) < 0.2  # 0.95 if the mean of documents is taken away
 
 
 def test_no_document_is_left_over_however_high_lam_is(topics: wf.TopicForest) -> None:

@@ -135,7 +135,7 @@ class NestedStart:
             if getattr(self, name) < least:
                 raise InputError(f"{name} = {getattr(self, name)}, but it must be a whole number >= {least}.")
 
-    about = "clusters of words"
+    about = "nested clusters"
     shapes = True
 
     def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:

@@ -7,7 +7,7 @@ same in other words. So words get rows first, from the words they share document
 
 with ``n_dv`` how often d has v, ``w_v = log(n / n_v)`` the information of having v at all, and r_v the word's row. What
 all documents have in common is taken away: ``y / |y| - m``, m the mean over the documents, and the rest divided by its
-length. Words go the same way, so words and documents are coded by one dictionary.
+length. Words go the same way, less their own mean, so words and documents are coded by one dictionary.
 """
 
 from __future__ import annotations
@@ -45,11 +45,15 @@ class Space:
 
     def rows(self, counts: CSR, embeddings: Any = None, executor: Executor | None = None) -> Dense:
         """Return the rows of documents, (n, K), of length one; zeros for one without a known word."""
-        return self._centred(self._parts(counts, embeddings, executor))
+        return _centred(self._parts(counts, embeddings, executor), self._cut(self.mean[None]))
 
     def word_rows(self) -> Dense:
-        """Return the rows of words, (V, K), as those of documents."""
-        return self._centred([unit_rows(part) for part in self._cut(self.words)])
+        """Return the rows of words, (V, K), as those of documents.
+
+        Their mean is their own: less that of documents, which have the frequent words, all rare words would be alike.
+        """
+        parts = [unit_rows(part) for part in self._cut(self.words)]
+        return _centred(parts, [_mean(part) for part in parts])
 
     def _parts(self, counts: CSR, embeddings: Any, executor: Executor | None) -> list[Dense]:
         tf_idf = sparse.csr_array(
@@ -68,14 +72,6 @@ class Space:
         elif embeddings is not None:
             raise InputError("embeddings came, but the forest was learned without any. Leave them out, or learn again.")
         return parts
-
-    def _centred(self, parts: list[Dense]) -> Dense:
-        means = self._cut(self.mean[None])
-        # one that is empty, or has no known word, lies nowhere: not where the mean is missing
-        moved = [
-            np.where(part.any(axis=1, keepdims=True), part - mean, 0) for part, mean in zip(parts, means, strict=True)
-        ]
-        return np.asarray(unit_rows(np.hstack([unit_rows(part) for part in moved]).astype(np.float32)))
 
     def _cut(self, rows: NDArray[Any]) -> list[Any]:
         """Return coordinates from words and, if there are any, from embeddings."""
@@ -112,10 +108,20 @@ def space_of_documents(
         space, embeddings = _with_words(space, embeddings), None
     elif embeddings is not None:
         space = _with_embeddings(space, counts, embeddings)
-    parts = space._parts(counts, embeddings, executor)
-    filled = [part[part.any(1)] for part in parts]
-    mean = np.hstack([part.mean(0, dtype=np.float64) if len(part) else part.sum(0) for part in filled])
-    return replace(space, mean=mean.astype(np.float32))
+    return replace(space, mean=np.hstack([_mean(part) for part in space._parts(counts, embeddings, executor)]))
+
+
+def _centred(parts: list[Dense], means: list[Dense]) -> Dense:
+    # one that is empty, or has no known word, lies nowhere: not where the mean is missing
+    moved = [np.where(part.any(axis=1, keepdims=True), part - mean, 0) for part, mean in zip(parts, means, strict=True)]
+    return np.asarray(unit_rows(np.hstack([unit_rows(part) for part in moved]).astype(np.float32)))
+
+
+def _mean(part: Dense) -> Dense:
+    """Return the mean of rows that are not empty, (K,)."""
+    filled = part[part.any(axis=1)]
+    mean = filled.mean(axis=0, dtype=np.float64) if len(filled) else part.sum(axis=0)
+    return np.asarray(mean, dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)

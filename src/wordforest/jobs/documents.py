@@ -100,7 +100,7 @@ def learn_topics_of(
         history: list[dict[str, Any]] = []
 
         def learn(rows: Any, plan: Any) -> Any:
-            fitted, steps = learn_in_job(job, rows, plan)
+            fitted, steps = learn_in_job(job, rows, plan, unit="documents")
             history.extend(steps)
             return fitted
 

@@ -149,13 +149,15 @@ def _plan(
     )
 
 
-def learn_in_job(job: Job, rows: Rows, plan: Plan, text: str = "") -> tuple[Fitted, list[dict[str, Any]]]:
+def learn_in_job(
+    job: Job, rows: Rows, plan: Plan, text: str = "", unit: str = "words"
+) -> tuple[Fitted, list[dict[str, Any]]]:
     """Fit a plan with the progress, the checkpoint and the messages of a job; return also the history as written.
 
-    ``text`` is the fingerprint of what is learned from.
+    ``text`` is the fingerprint of what is learned from, ``unit`` what the rows are.
     """
     report, n_words = job.report, rows.shape[0]
-    report(Event("learn", 0, None, "words"))
+    report(Event("learn", 0, None, unit))
     begun = job.checkpoint.load(text)
     history: list[dict[str, Any]] = begun[1] if begun else []
     started = time.monotonic() - (history[-1]["seconds"] if history else 0)
@@ -163,13 +165,13 @@ def learn_in_job(job: Job, rows: Rows, plan: Plan, text: str = "") -> tuple[Fitt
 
     def on_step(step: Step, state: State) -> None:
         history.append(history_row(step, time.monotonic() - started))
-        report(_progress(step, n_words))
+        report(_progress(step, n_words, unit))
         if not step.last:
             job.checkpoint.save(state.arrays, history)
 
     def on_start(step: Step) -> None:
         seen = step.words_seen % n_words or n_words
-        report(Event("start", seen, None, "words", {"objective": step.objective}))
+        report(Event("start", seen, None, unit, {"objective": step.objective}))
 
     with step_by_step():
         resume = State(dict(begun[0]), steps) if begun else None
@@ -179,14 +181,14 @@ def learn_in_job(job: Job, rows: Rows, plan: Plan, text: str = "") -> tuple[Fitt
     for note in fitted.notes:
         report.say(note)
     if not (end := fitted.learned.history[-1]).last:  # the last step has reported the end
-        report(Event("learn", end.words_seen, end.words_seen, "words"))
+        report(Event("learn", end.words_seen, end.words_seen, unit))
     return fitted, history
 
 
-def _progress(step: Step, n_words: int) -> Event:
+def _progress(step: Step, n_words: int, unit: str) -> Event:
     total = -(-step.words_seen // n_words) * n_words + n_words  # this pass and the last, exact one
     total = step.words_seen if step.last else total
-    return Event("learn", step.words_seen, total, "words", {"objective": step.objective, "density": step.nonzeros})
+    return Event("learn", step.words_seen, total, unit, {"objective": step.objective, "density": step.nonzeros})
 
 
 def _sparse(job: Job, fitted: Fitted, *, unit: bool) -> tuple[sparse.csr_array, Path | None]:
