@@ -18,12 +18,14 @@ _OR_WORDS = option(None, "Embeddings of the documents, a row each (.npy), or vec
 @command()
 def topics(
     docs: list[str] = DOCS,
-    levels: str | None = option(None, "Nodes at each depth. Default: 20,60,180, fewer of few.", metavar="N,N,..."),
+    levels: str | None = option(None, "Nodes at each depth. Default: 20,60,180; fewer for few documents.", metavar="N,N,..."),
     text: str | None = _TEXT,
     id: str | None = _ID,  # noqa: A002
     min_df: str = option("5", "Leave out words in fewer documents: a number, or a share such as 0.001."),
     max_df: str = option("1.0", "Leave out words in more documents: a number, or a share such as 0.5."),
     embeddings: Path | None = _OR_WORDS,
+    max_vocab: int | None = option(None, "Keep at most this many words. Default: 30,000.", min=1),
+    density: float | None = option(None, "Share of all nodes that a document has. Default: about 0.07."),
     stability: bool = option(False, "Say how stable every node is, for twice the time."),
     *,
     out: Path,
@@ -31,8 +33,6 @@ def topics(
     lowercase: bool,
     numbers: bool,
     errors: Any,
-    max_vocab: int | None,
-    density: float | None,
     seed: int,
     device: str,
     workers: int | None,
