@@ -12,7 +12,7 @@ from wordforest.counts.windows import WindowRules
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, PRESETS, Checked, check_known, default, usual_density
 from wordforest.text import TextRules, WordRules
-from wordforest.text.encoding import Errors
+from wordforest.text.reader import Errors
 from wordforest.text.tokenizer import Tokenizer
 
 Measure = Literal["pmi", "ppmi", "sppmi"]

@@ -18,7 +18,9 @@ _OR_WORDS = option(None, "Embeddings of the documents, a row each (.npy), or vec
 @command()
 def topics(
     docs: list[str] = DOCS,
-    levels: str | None = option(None, "Nodes at each depth. Default: 20,60,180; fewer for few documents.", metavar="N,N,..."),
+    levels: str | None = option(
+        None, "Nodes at each depth. Default: 20,60,180; fewer for few documents.", metavar="N,N,..."
+    ),
     text: str | None = _TEXT,
     id: str | None = _ID,  # noqa: A002
     min_df: str = option("5", "Leave out words in fewer documents: a number, or a share such as 0.001."),

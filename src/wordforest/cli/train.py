@@ -17,7 +17,7 @@ COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia",
 def train(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any) -> None:
     """Learn word vectors from text, or from a counts folder."""
     from wordforest.jobs.train import train as run_train
-    from wordforest.text.corpus import Corpus
+    from wordforest.text.reader import Corpus
 
     with reporter(quiet, json) as report:
         run_train(Corpus(corpus), report=report, **options)
@@ -27,7 +27,7 @@ def train(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any
 def count(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any) -> None:
     """Count words and pairs of words into a folder that train takes in place of text."""
     from wordforest.jobs.count import count_corpus
-    from wordforest.text.corpus import Corpus
+    from wordforest.text.reader import Corpus
 
     with reporter(quiet, json) as report:
         count_corpus(Corpus(corpus), report=report, **options)
@@ -60,7 +60,7 @@ def baseline(
 ) -> None:
     """Learn the vectors of a competing method from the same text, by the same rules."""
     from wordforest.jobs.baseline import baseline as run_baseline
-    from wordforest.text.corpus import Corpus
+    from wordforest.text.reader import Corpus
 
     with reporter(quiet, json) as report:
         run_baseline(name, Corpus(corpus), report=report, **options)

@@ -19,7 +19,7 @@ from wordforest.errors import InputError
 from wordforest.runtime.machine import Executor, Threads, kernel
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words
 from wordforest.text.documents import Document
-from wordforest.text.encoding import as_utf8
+from wordforest.text.reader import as_utf8
 from wordforest.text.tokenizer import FormTable, split_documents
 from wordforest.text.tokens import FormRows, WordIds
 

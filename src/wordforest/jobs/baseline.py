@@ -29,8 +29,7 @@ from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings
 from wordforest.store import Run
 from wordforest.text import Vocabulary, choose_words, read_tokens
-from wordforest.text.corpus import Corpus
-from wordforest.text.reader import total_bytes
+from wordforest.text.reader import Corpus, total_bytes
 
 _PIECE = 1 << 22  # ids renumbered at a time
 

@@ -39,8 +39,8 @@ from wordforest.settings import CountSettings
 from wordforest.store.files import ALL_WORDS
 from wordforest.store.folders import save_counts
 from wordforest.text import Vocabulary, choose_words
-from wordforest.text.corpus import Corpus, as_corpus
-from wordforest.text.reader import content_hash, tell_columns, total_bytes
+from wordforest.text.corpus import as_corpus
+from wordforest.text.reader import Corpus, content_hash, tell_columns, total_bytes
 
 _HELD_OUT = CountSettings(window=10, min_count=1)
 _VERSIONS = ("wordforest", "python")  # which decide what a word is
@@ -217,7 +217,7 @@ def reading(size: int | None, report: Report) -> Callable[[str, int, int], None]
 
 def as_read(corpus: Any, settings: CountSettings) -> tuple[Corpus, CountSettings]:
     """Return a corpus and how it is read: lists of tokens are split as they are."""
-    names = as_corpus(corpus, settings.text)
+    names = corpus if isinstance(corpus, Corpus) else as_corpus(corpus, settings.text)
     return names, replace(settings, tokenizer="whitespace") if names.tokenised else settings
 
 

@@ -5,33 +5,16 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from wordforest.errors import InputError
 from wordforest.text.documents import Document, is_frame, read_documents
-from wordforest.text.encoding import as_utf8
-from wordforest.text.reader import find_sources
+from wordforest.text.reader import Corpus, as_utf8
 
 _LOOK = 100  # strings that are looked at to tell texts from names
-Notice = Callable[[str], None]
-
-
-class Corpus(list[str]):
-    """The names that make up a corpus, as results note them down; what else is known of it hangs on them.
-
-    Texts of Python lie in a file, a text after the other, so that a generator is read once and a text larger than
-    memory can be looked at again. The file goes away with this object.
-    """
-
-    file: Any = None  # with the texts, where they come from Python
-    tokenised = False  # as lists of tokens
-
-    def sources(self, notice: Notice = lambda _: None) -> list[str]:
-        """Return the files to read."""
-        return [self.file.name] if self.file else find_sources(self, notice)
 
 
 def as_corpus(given: Any, text: str | None = None) -> Corpus:
@@ -40,8 +23,6 @@ def as_corpus(given: Any, text: str | None = None) -> Corpus:
     Texts are those of a frame or a column, lists of tokens, rows, documents of spaCy, and strings that hold a space and
     name no file. ``text`` names the column of a frame or of rows.
     """
-    if isinstance(given, Corpus):
-        return given
     if isinstance(given, str | Path):
         return Corpus([str(given)])
     if is_frame(given) or hasattr(given, "to_list"):

@@ -24,15 +24,13 @@ from typing import Any, TypeAlias
 
 from wordforest.errors import InputError
 from wordforest.runtime.disk import opened
-from wordforest.text.encoding import Errors, lines_of, valid_utf8
-from wordforest.text.reader import find_sources
+from wordforest.text.reader import Errors, find_sources, lines_of, table_kind, valid_utf8
 from wordforest.text.tables import (
     check_columns,
     guess_text,
     is_missing,
     joined,
     read_table,
-    table_kind,
     text_column,
     text_of,
 )

@@ -13,15 +13,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Literal
 
 from wordforest.errors import InputError
 from wordforest.runtime.disk import COMPRESSION, opened
-from wordforest.text.encoding import Errors, as_utf8, looks_binary, valid_utf8
-from wordforest.text.tables import joined, read_table, table_kind, text_column, text_of
+
+Errors = Literal["strict", "replace", "skip"]
 
 CHUNK_BYTES = 8 << 20
+_TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1b"})
+_REPLACEMENT = "\ufffd".encode()
 _HEAD = 8192  # bytes of a file in a folder that tell whether it is text
 
 # A line longer than a chunk is cut after a letter or digit and before a space: no word or sentence end is lost there.
@@ -36,6 +40,21 @@ class Chunk:
     data: bytes
     source: str
     last: bool  # nothing of this source follows
+
+
+class Corpus(list[str]):
+    """The names that make up a corpus, as results note them down; what else is known of it hangs on them.
+
+    Texts of Python lie in a file, a text after the other, so that a generator is read once and a text larger than
+    memory can be looked at again. The file goes away with this object.
+    """
+
+    file: Any = None  # with the texts, where they come from Python
+    tokenised = False  # as lists of tokens
+
+    def sources(self, notice: Callable[[str], None] = lambda _: None) -> list[str]:
+        """Return the files to read."""
+        return [self.file.name] if self.file else find_sources(self, notice)
 
 
 def find_sources(
@@ -79,6 +98,17 @@ def content_hash(sources: Iterable[str]) -> str | None:
     return whole.hexdigest()
 
 
+def table_kind(name: str) -> str:
+    """Return .csv, .tsv, .jsonl or .parquet for the name of a table, compressed or not, else nothing.
+
+    >>> table_kind("a/b.CSV.gz"), table_kind("b.txt")
+    ('.csv', '')
+    """
+    suffixes = PurePosixPath(name.lower()).suffixes
+    last = [suffix for suffix in suffixes[-2:] if suffix not in COMPRESSION][-1:]
+    return last[0] if last and last[0] in _TABLES else ""
+
+
 def read_chunks(
     sources: Iterable[str], errors: Errors = "strict", size: int = CHUNK_BYTES, text: str | None = None
 ) -> Iterator[Chunk]:
@@ -109,6 +139,8 @@ def tell_columns(sources: Iterable[str], text: str | None, errors: Errors, notic
         raise InputError(f"text = {text!r}, but none of the files is a .csv, .tsv, .jsonl or .parquet. Leave it out.")
     columns: dict[str, list[str]] = {}
     for source in tables:
+        from wordforest.text.tables import text_column
+
         columns.setdefault(text_column(source, text, errors)[0], []).append(source)
     for column, of in columns.items() if text is None else ():
         notice(f"{_listed(of)}: the column {column!r} is read as the text; --text COLUMN names another")
@@ -116,6 +148,8 @@ def tell_columns(sources: Iterable[str], text: str | None, errors: Errors, notic
 
 def _chunks_of_table(source: str, errors: Errors, size: int, text: str | None) -> Iterator[Chunk]:
     """Cut the texts of a table into chunks, each text on lines of its own."""
+    from wordforest.text.tables import joined, read_table, text_column, text_of
+
     column, _ = text_column(source, text, errors)
     parts: list[bytes] = []
     n_bytes = 0
@@ -186,3 +220,56 @@ def _cut_inside_line(data: bytes) -> int:
     tail = data[-(1 << 16) :].decode("utf-8", "surrogateescape")  # may begin and end inside a character
     match = _SAFE_CUT.match(tail)
     return len(data) - len(tail[match.end() :].encode("utf-8", "surrogateescape")) if match else 0
+
+
+def valid_utf8(data: bytes, source: str, line: int, errors: Errors) -> bytes:
+    """Return bytes that begin at a ``line`` as UTF-8 without a NUL; ``errors`` says what to do with others."""
+    if data.startswith(_UTF16) and line == 1:
+        raise InputError(
+            f"{source}: line 1: this is UTF-16, expected UTF-8. Convert it, for example with iconv -t UTF-8."
+        )
+    if (nul := data.find(b"\0")) >= 0:
+        if errors == "strict":
+            raise InputError(
+                f"{source}: {_place(data, nul, line)}: found a NUL byte, so this is hardly a text file. "
+                "Name a UTF-8 text file, or add --errors replace or skip."
+            )
+        data = data.replace(b"\0", _REPLACEMENT if errors == "replace" else b"")
+    if data.isascii():
+        return data
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if errors != "strict":
+            return data.decode("utf-8", "replace" if errors == "replace" else "ignore").encode()
+        raise InputError(
+            f"{source}: {_place(data, error.start, line)}: byte 0x{data[error.start]:02x} is not valid UTF-8 "
+            f"({error.reason}). Convert the file to UTF-8, or add --errors replace."
+        ) from error
+    return data
+
+
+def as_utf8(text: str) -> bytes:
+    """Return a text of Python for the tokeniser, which knows neither byte 0 nor lone surrogates: both end a word."""
+    return text.encode("utf-8", "replace").replace(b"\0", b" ")
+
+
+def lines_of(stream: Iterable[bytes], source: str, errors: Errors) -> Iterator[str]:
+    """Yield the lines of a file with their ends."""
+    for number, line in enumerate(stream, 1):
+        yield valid_utf8(line, source, number, errors).decode("utf-8-sig" if number == 1 else "utf-8")
+
+
+def looks_binary(head: bytes) -> bool:
+    """Say whether the first bytes of a file are a picture, a PDF, an archive or the like, and not text with a flaw."""
+    if head.startswith(_UTF16):
+        return False
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return head.startswith(b"%PDF-") or 100 * controls > len(head)
+
+
+def _place(data: bytes, at: int, line: int) -> str:
+    """Return line and column of a byte; columns are counted in characters, as editors do."""
+    begin = data.rfind(b"\n", 0, at) + 1
+    column = len(data[begin:at].decode("utf-8", "replace")) + 1
+    return f"line {line + data[:begin].count(10)}, column {column}"

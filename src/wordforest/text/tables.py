@@ -10,28 +10,16 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.runtime.disk import COMPRESSION, opened
-from wordforest.text.encoding import Errors, lines_of
+from wordforest.runtime.disk import opened
+from wordforest.text.reader import Errors, lines_of, table_kind
 
 _LOOK = 1000  # rows that are looked at before the columns are known
 _BATCH = 4096  # rows of Parquet at a time
 _LONGEST_FIELD = (1 << 31) - 1
 Row = Mapping[str, Any]
-
-
-def table_kind(name: str) -> str:
-    """Return .csv, .tsv, .jsonl or .parquet for the name of a table, compressed or not, else nothing.
-
-    >>> table_kind("a/b.CSV.gz"), table_kind("b.txt")
-    ('.csv', '')
-    """
-    suffixes = PurePosixPath(name.lower()).suffixes
-    last = [suffix for suffix in suffixes[-2:] if suffix not in COMPRESSION][-1:]
-    return last[0] if last and last[0] in _READERS else ""
 
 
 def read_table(

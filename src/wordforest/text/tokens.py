@@ -21,8 +21,7 @@ from wordforest.options import Checked, default
 from wordforest.runtime.disk import ScratchFiles, read_at, write_at
 from wordforest.runtime.machine import Executor, Threads, kernel
 from wordforest.text.corpus import as_corpus
-from wordforest.text.encoding import Errors
-from wordforest.text.reader import CHUNK_BYTES, Chunk, read_chunks
+from wordforest.text.reader import CHUNK_BYTES, Chunk, Corpus, Errors, read_chunks
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
 
 _MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew, with little memory
@@ -101,7 +100,7 @@ def read_tokens(
     bytes a token. Named scratch files that hold all that an earlier try has found are taken up again.
     """
     rules, scratch = rules or TextRules(), scratch or ScratchFiles(scratch_folder)
-    corpus = as_corpus(corpus, rules.text)
+    corpus = corpus if isinstance(corpus, Corpus) else as_corpus(corpus, rules.text)
     if corpus.tokenised:
         rules = replace(rules, tokenizer="whitespace")
     sources = corpus.sources()
