@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import wordforest
@@ -86,6 +87,7 @@ def test_a_node_is_found_by_its_words_strongest_first_where_asked():
         "goal",
     ]
     assert len(concordance(TEXTS, VECTORS, 1, sort="strength", k=4).lines) == 4
+    assert concordance(TEXTS, VECTORS, np.int64(1), words=3).words == found.words
 
 
 def test_a_node_that_no_word_uses_is_found_nowhere():

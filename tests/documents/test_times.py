@@ -9,8 +9,9 @@ import numpy as np
 import pandas
 import pytest
 
-from wordforest.documents.times import binned, is_missing
+from wordforest.documents.times import binned
 from wordforest.errors import InputError
+from wordforest.text.tables import is_missing
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,10 @@ def test_few_times_are_a_bin_each_and_many_are_put_together() -> None:
     assert binned([5, 5, 5], 4).code.tolist() == [0, 0, 0]
 
 
+def test_a_single_date_is_put_in_its_year_too() -> None:
+    assert binned(["1994-05-17", "1994-05-17"], "year").starts == [1994]
+
+
 def test_a_year_among_dates_is_a_year() -> None:
     assert binned(["1994", "1994-05-17", 1995], "year").code.tolist() == [0, 0, 1]
 
@@ -72,6 +77,7 @@ def test_a_year_among_dates_is_a_year() -> None:
         (["spring"], None, "'spring' came"),
         ([1.5, 2.5], "year", "expected a date or a year, but 1.5 came"),
         ([1990, 1991], "week", "bins = week: expected a number, or one of decade, year, month"),
+        ([1990, 1990], "week", "bins = week"),
         ([1990, 1991], 0, "bins = 0"),
         (["0019-01-01", "2019-01-01"], "month", "makes 24001"),
     ],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import v_measure_score
 from sklearn.pipeline import make_pipeline
@@ -116,13 +118,34 @@ def test_stability_is_near_one_where_any_half_has_the_subjects() -> None:
 
 
 def test_levels_that_the_documents_cannot_fill_are_cut() -> None:
-    topics = wf.TopicForest(levels=(3, 60, 500), min_df=1).fit(TEXTS[:40])
+    with pytest.warns(ConvergenceWarning, match="nodes by depth, not 3, 60, 500"):
+        topics = wf.TopicForest(levels=(3, 60, 500), min_df=1).fit(TEXTS[:40])
     assert 3 < len(topics.forest_) <= 3 + 8 + 8
-    assert "by depth" in topics.topics_.notes[0]
 
 
-@pytest.mark.parametrize("levels", [(), (0,), (4, 4), (8, 4)])
-def test_levels_must_grow(levels: tuple[int, ...]) -> None:
+def test_one_level_may_be_a_number_and_levels_an_array() -> None:
+    assert len(wf.TopicForest(levels=4, min_df=2).fit(TEXTS).forest_) == 4
+    assert wf.TopicForest(levels=np.array([2, 4]), min_df=2).fit(TEXTS).settings_.levels == (2, 4)
+
+
+def test_random_states_are_those_of_scikit_learn() -> None:
+    def seed(given: Any) -> int:
+        return wf.TopicForest(levels=(4,), min_df=2, random_state=given).fit(TEXTS).settings_.seed
+
+    assert seed(np.int64(7)) == 7
+    assert seed(np.random.RandomState(3)) == seed(np.random.RandomState(3)) != 3
+    assert seed(None) >= 0
+    with pytest.raises(InputError, match="seed = -1"):
+        seed(-1)
+
+
+def test_stop_words_are_a_list() -> None:
+    with pytest.raises(InputError, match="list of words"):
+        wf.TopicForest(levels=(4,), min_df=2, stop_words="english").fit(TEXTS)
+
+
+@pytest.mark.parametrize("levels", [(), (0,), (4, 4), (8, 4), "6,20", (2.5,)])
+def test_levels_must_grow(levels: Any) -> None:
     with pytest.raises(InputError, match="grow"):
         wf.TopicForest(levels=levels).fit(TEXTS)
 
@@ -144,6 +167,8 @@ def test_embeddings_decide_where_words_cannot() -> None:
         topics.transform(texts)
     with pytest.raises(InputError, match="rows, one for each document"):
         topics.transform(texts, E[:5])
+    with pytest.raises(InputError, match=r"embeddings came for 5 documents"):
+        topics.transform(texts[:5], E)
 
 
 def test_topics_are_saved_and_loaded(topics: wf.TopicForest, tmp_path: Path) -> None:
@@ -153,6 +178,15 @@ def test_topics_are_saved_and_loaded(topics: wf.TopicForest, tmp_path: Path) -> 
     assert (loaded.transform(TEXTS) != edited.transform(TEXTS)).nnz == 0
     assert loaded.place(TEXTS[:1]).labels == edited.place(TEXTS[:1]).labels
     assert loaded.place(TEXTS[:1]).labels[0] == "first"
+
+
+def test_topics_without_documents_have_tables(topics: wf.TopicForest, tmp_path: Path) -> None:
+    wf.save_topics(tmp_path / "run", topics)
+    loaded = wf.load_topics(tmp_path / "run")
+    info = loaded.get_topic_info()
+    assert info.label.tolist() == topics.get_topic_info().label.tolist()
+    assert info.share.isna().all()
+    assert len(loaded.get_document_info()) == len(loaded.get_document_info([])) == 0
 
 
 def test_merging_adds_shares_and_moves_children(topics: wf.TopicForest) -> None:

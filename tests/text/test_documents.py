@@ -110,6 +110,8 @@ def test_missing_texts_are_empty_and_missing_ids_are_numbers(tmp_path: Path) -> 
     )
     texts = [("7", "a ship"), ("8", ""), ("3", ""), ("4", ""), ("5", ["New", "York"]), ("6", "5")]
     assert found(path) == texts
+    (tmp_path / "a.csv").write_text("id,text\n,a ship\n ,a boat\n")
+    assert found(tmp_path / "a.csv") == [("1", "a ship"), ("2", "a boat")]
 
 
 @pytest.mark.parametrize(
@@ -160,12 +162,19 @@ def test_a_file_of_a_folder_is_a_document_and_what_is_no_text_is_named(tmp_path:
     names = [(i if i != "a" or t == "one" else "a#2", t) for i, t in texts]
     assert found(tmp_path, notice=told.append) == names
     assert any("c.pdf" in line and "d.png" in line and "DS_Store" not in line for line in told)
+    years = [one.fields["year"] for one in read_documents(tmp_path, text="body", keep=["year"])]
+    assert years == [None, "1790", "1791", "", None]
 
 
 def test_columns_of_a_file_without_any_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one")
     with pytest.raises(InputError, match=r"a.txt: it has no columns, but 'body' was asked for"):
         found(tmp_path / "a.txt", text="body")
+
+
+def test_a_text_in_place_of_a_path_is_told() -> None:
+    with pytest.raises(InputError, match="cannot be found"):
+        found("a ship " * 1000)
 
 
 # ---- objects
@@ -210,6 +219,7 @@ def test_columns_and_frames_of_pandas_are_read_by_their_index() -> None:
     with pytest.raises(InputError, match=r"no column 'text'. Its columns are: key, body, year"):
         found(frame, text="text")
     assert found(frame.to_dict("records"), text="body") == [*zip("012", texts, strict=True)]
+    assert found(pd.DataFrame({0: texts, 1: 5})) == [*zip("012", texts, strict=True)]
 
 
 def test_documents_of_spacy_are_their_words() -> None:

@@ -91,7 +91,7 @@ def concordance(
             raise InputError(f"{name} = {value}, but it must be at least 1.")
     rules = rules or TextRules()
     finder, of_tokens = (WordFinder(vectors.words, one) for one in (rules, replace(rules, tokenizer="whitespace")))
-    wanted = _of_node(vectors, query, words) if isinstance(query, int) else _of_text(vectors, query, finder)
+    wanted = _of_node(vectors, query, words) if not isinstance(query, str) else _of_text(vectors, query, finder)
     random = None if seed is None else np.random.default_rng(seed)
     kept: list[tuple[float, int, ContextLine]] = []  # how late it comes, its number, and the line
     n_found = n_with = n_documents = 0

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.documents.times import Bins, binned, is_missing
+from wordforest.documents.times import Bins, binned
 from wordforest.errors import InputError
 from wordforest.evaluation.bootstrap import N_RESAMPLES, blocks_of_draws, generator
+from wordforest.text.tables import is_missing
 
 Floats = NDArray[np.float64]
 

@@ -44,7 +44,7 @@ def topic_info(documents: OnForest) -> Table:
         "parent": forest.parent.tolist(),
         "depth": forest.depth.tolist(),
         "label": [*documents.labels],
-        "share": (np.bincount(shares.indices, shares.data, minlength=M) / shares.shape[0]).tolist(),
+        "share": (np.bincount(shares.indices, shares.data, minlength=M) / (shares.shape[0] or np.nan)).tolist(),
         "documents": np.bincount(path[path >= 0], minlength=M).tolist(),
         "stability": stability,
         "typical": [[documents.ids[row] for row in documents.typical(node, _TYPICAL)] for node in range(M)],
@@ -53,15 +53,15 @@ def topic_info(documents: OnForest) -> Table:
 
 def document_info(documents: OnForest) -> Table:
     """Return a row for every document: the node of its main path at each depth, -1 below its end, and the shares."""
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csr_array
 
-    shares, path = csr_matrix(documents.shares), documents.main_path()  # (n, M), (n, depths)
-    rows = np.arange(len(path))
+    shares, path = documents.shares, documents.main_path()  # (n, M), (n, depths)
     table: Table = {"document": [*documents.ids]}
     table |= {f"depth{d}": path[:, d].tolist() for d in range(path.shape[1])}
     for d in range(path.shape[1]):
-        share = np.asarray(shares[rows, np.maximum(path[:, d], 0)], dtype=float).ravel()
-        table[f"share{d}"] = np.where(path[:, d] < 0, 0.0, share).tolist()
+        rows = np.flatnonzero(path[:, d] >= 0)
+        own = csr_array((np.ones(len(rows)), (rows, path[rows, d])), shape=shares.shape)
+        table[f"share{d}"] = own.multiply(shares).sum(axis=1).tolist()
     return table
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
+from wordforest.text.tables import is_missing
 
 _CALENDAR = {"decade": (10, "Y"), "year": (1, "Y"), "month": (1, "M"), "day": (1, "D")}
 _FEW = 40  # different times up to which each is a bin of its own
@@ -24,13 +25,6 @@ class Bins(NamedTuple):
 
     starts: list[Any]
     code: NDArray[np.int64]
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a cell of a table is empty: None, nan, NaT, NA, or text without a letter."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    return not value.strip() if isinstance(value, str) else bool(value != value)
 
 
 def binned(times: Sequence[Any], bins: int | str | None = None) -> Bins:
@@ -82,10 +76,10 @@ def _from_text(text: str) -> Any:
 def _cut(found: list[Any], bins: int | str | None) -> tuple[list[Any], NDArray[np.int64]]:
     """Return the starts of bins, and the bin of each of the sorted times, which are all dates or all numbers."""
     dated = isinstance(found[0], datetime)
-    if len(found) == 1 or (bins is None and len(found) <= _FEW):
-        return [_name(one) for one in found], np.arange(len(found))
     if isinstance(bins, str):
         return _by_calendar(found if dated else [_as_year(one) for one in found], bins)
+    if len(found) == 1 or (bins is None and len(found) <= _FEW):
+        return [_name(one) for one in found], np.arange(len(found))
     n = _USUAL if bins is None else bins
     if not 1 <= n <= _MOST:
         raise InputError(f"bins = {bins}: expected 1 to {_MOST}, or one of {', '.join(_CALENDAR)}.")

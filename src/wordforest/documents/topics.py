@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import pairwise
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from wordforest.coder.fit import Fitted, Plan, fit
@@ -65,9 +67,10 @@ class TopicSettings:
 
     def __post_init__(self) -> None:
         levels = (1,) if self.levels is None else self.levels
-        if not levels or min(levels) < 1 or any(a >= b for a, b in pairwise(levels)):
+        if not levels or not all(isinstance(n, int) and a < n for a, n in pairwise((0, *levels))):
             raise InputError(f"levels = {levels}, but they must be numbers of nodes that grow with depth, as 6,20,60.")
         OPTIONS["density"].check(self.density)
+        OPTIONS["seed"].check(self.seed)
         check_device(self.device)
 
 
@@ -135,7 +138,7 @@ def learn_topics(
     if settings.stability:
         say("learning again from either half of the documents, to see how stable every node is")
         nodes["stability"] = np.round(node_stability(rows, plan, fitted), 4)
-    return Topics(vocabulary, rules, coder, codes, nodes, (*_notes(settings, levels, coder.forest), *fitted.notes))
+    return Topics(vocabulary, rules, coder, codes, nodes, _notes(settings, levels, coder.forest))
 
 
 def usual_levels(n_documents: int) -> tuple[int, ...]:
@@ -160,14 +163,14 @@ def _plan(settings: TopicSettings, levels: tuple[int, ...], keys: NDArray[np.uin
     )
 
 
-def _notes(settings: TopicSettings, levels: tuple[int, ...], forest: Forest) -> list[str]:
+def _notes(settings: TopicSettings, levels: tuple[int, ...], forest: Forest) -> tuple[str, ...]:
     found = np.bincount(forest.depth).tolist()
     if found == list(levels):
-        return []
-    return [
+        return ()
+    return (
         f"the forest has {', '.join(map(str, found))} nodes by depth, not {', '.join(map(str, levels))}: "
-        f"a node needs {settings.least_documents} documents of its own"
-    ]
+        f"a node needs {settings.least_documents} documents of its own",
+    )
 
 
 def word_embeddings(vocabulary: Vocabulary, vectors: Vectors) -> WordEmbeddings:
@@ -190,8 +193,9 @@ def document_keys(ids: Sequence[str]) -> NDArray[np.uint64]:
 def _fit_aloud(rows: Any, plan: Plan) -> Fitted:
     """Learn, and warn of what a person should know."""
     fitted = fit(rows, plan)
-    for notice in fitted.learned.notices:
-        warnings.warn(notice, ConvergenceWarning, stacklevel=2)
+    for notice in (*fitted.learned.notices, *fitted.notes):
+        if not notice.startswith("note:"):
+            warnings.warn(notice, ConvergenceWarning, stacklevel=2)
     return fitted
 
 
@@ -203,8 +207,8 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     a generator, or a path to a table, a folder or a file. Words in fewer than ``min_df`` or more than ``max_df``
     documents are left out (whole numbers, or shares of all). ``embeddings`` (n, E) of the documents to fit, from any
     model, become part of their rows; ``transform`` then needs those of the new documents. ``Vectors`` of words do, too,
-    and then nothing more is needed. ``stability=True`` also says
-    how stable every node is, for twice the time. The same documents give the same bits, with any ``n_jobs``.
+    and then nothing more is needed. ``stop_words`` are counted as all others, but name no node. ``stability=True`` also
+    says how stable every node is, for twice the time. The same documents give the same bits, with any ``n_jobs``.
 
     After ``fit``: ``forest_``; ``components_`` (M, K), atoms in the space of ``topics_.coder.space``; ``vectors_``, the
     words on the same forest; ``documents_``, a DocumentShares; ``lam_``.
@@ -232,7 +236,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         stability: bool = False,
         device: str = "cpu",
         n_jobs: int | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.levels = levels
         self.min_df = min_df
@@ -251,8 +255,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, documents: Any, y: Any = None) -> TopicForest:  # noqa: ARG002 scikit-learn's signature
         """Learn a forest from documents; ``documents_`` then has their shares."""
-        rules, executor = self._rules(), self._executor()
-        self.settings_ = self._settings()
+        rules, executor, settings = self._rules(), self._executor(), self._settings()
         vocabulary, bags = learn_words(
             read_documents(documents),
             rules,
@@ -262,9 +265,12 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             executor=executor,
         )
         topics = learn_topics(
-            vocabulary, bags, rules, self.settings_, embeddings=self.embeddings, executor=executor, learn=_fit_aloud
+            vocabulary, bags, rules, settings, embeddings=self.embeddings, executor=executor, learn=_fit_aloud
         )
+        for note in topics.notes:
+            warnings.warn(note, ConvergenceWarning, stacklevel=2)
         self.restored(topics)
+        self.settings_ = settings
         given = None if topics.coder.space.words_embedded else self.embeddings
         shares = topics.coder.shares(bags.counts, given, executor)
         self.documents_ = self._placed(bags.ids, bags.fields, shares)
@@ -303,11 +309,13 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         topics, executor = self.topics_, self._executor()
         ids: list[str] = []
         parts: list[Shares] = []
+        given = None if embeddings is None else np.asarray(embeddings)
         for bags in count_words(read_documents(documents, id=id), topics.vocabulary, topics.rules, executor=executor):
             here = slice(len(ids), len(ids) + len(bags.ids))
-            own = None if embeddings is None else np.asarray(embeddings)[here]
-            parts.append(topics.coder.shares(bags.counts, own, executor))
+            parts.append(topics.coder.shares(bags.counts, None if given is None else given[here], executor))
             ids += bags.ids
+        if given is not None and len(given) > len(ids):
+            raise InputError(f"{len(given)} embeddings came for {len(ids)} documents. Give a row for each.")
         return self._placed(ids, {}, join_shares(parts, len(topics.coder.forest)))
 
     def get_topic_info(self) -> Any:
@@ -409,15 +417,19 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> TopicSettings:
         return TopicSettings(
-            None if self.levels is None else tuple(self.levels),
+            None if self.levels is None else tuple(np.atleast_1d(self.levels).tolist()),
             self.min_df,
             self.max_df,
             self.max_vocab,
             density=self.density,
             stability=self.stability,
-            seed=int(self.random_state),
+            seed=self._seed(),
             device=self.device,
         )
+
+    def _seed(self) -> int:
+        given = self.random_state
+        return int(given if isinstance(given, Integral) else check_random_state(given).randint(np.iinfo(np.int32).max))
 
     def _rules(self) -> TextRules:
         return TextRules(self.tokenizer, self.lowercase, self.numbers)  # type: ignore[arg-type]

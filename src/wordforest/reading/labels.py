@@ -139,6 +139,8 @@ def _quality(columns: Columns, stop_words: Iterable[str]) -> NDArray[np.int8]:
     """Return how well each word would do in a label, (V,): 3 good, 2 of letters, 1 a word, 0 a stop word or marker."""
     home = _largest_share(columns)
     at_home = home >= _AT_HOME * np.median(home[home > 0]) if home.any() else home > 0
+    if isinstance(stop_words, str):
+        raise InputError(f"stop_words = {stop_words!r}, but they must be a list of words.")
     stopped = {word.casefold() for word in stop_words}
     quality = np.ones(len(columns.words), dtype=np.int8)
     for row, word in enumerate(columns.words):

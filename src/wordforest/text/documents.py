@@ -121,7 +121,8 @@ def read_files(
     """Yield the documents of files, folders, globs and URLs."""
 
     def found() -> Iterator[Document]:
-        places = [(Path(name) if Path(name).is_dir() else None, find_sources(name, notice)) for name in names]
+        found = [(name, find_sources(name, notice)) for name in names]
+        places = [(Path(name) if Path(name).is_dir() else None, sources) for name, sources in found]
         several = sum(len(sources) for _, sources in places) > 1
         for folder, sources in places:
             for source in sources:
@@ -147,7 +148,8 @@ def _from_file(
         _refuse_columns(source, columns)
     with _stream(source) as stream:
         if whole:
-            yield Document(name, valid_utf8(stream.read(), source, 1, errors).decode("utf-8-sig"))
+            text = valid_utf8(stream.read(), source, 1, errors).decode("utf-8-sig")
+            yield Document(name, text, dict.fromkeys(columns.keep))
             return
         for number, line in enumerate(lines_of(stream, source, errors), 1):
             yield Document(f"{before}{number}", line.rstrip("\r\n"))
@@ -177,11 +179,11 @@ def _from_items(items: Iterator[Any], labels: Any, columns: Columns, notice: Not
 
 
 def _from_frame(frame: Any, columns: Columns, notice: Notice) -> Iterator[Document]:
-    names, head = [*map(str, frame.columns)], frame.head(_LOOK)
-    rows = [dict(zip(names, row, strict=True)) for row in zip(*(head[name] for name in names), strict=True)]
-    own = _columns_of(rows, columns, notice, names)
+    by_name = {str(name): frame[name] for name in frame.columns}
+    first = islice(zip(*by_name.values(), strict=True), _LOOK)
+    own = _columns_of([dict(zip(by_name, row, strict=True)) for row in first], columns, notice, [*by_name])
     labels = getattr(frame, "index", None)
-    values = zip(*(frame[name] for name in (own.text, *own.others)), strict=True)
+    values = zip(*(by_name[str(name)] for name in (own.text, *own.others)), strict=True)
     for number, row in enumerate(values) if labels is None else zip(labels, values, strict=True):
         yield own.document(str(number), row)
 

@@ -75,11 +75,9 @@ def text_of(value: Any) -> str | Sequence[str]:
     """Return a value as a text or as tokens: a missing one is empty, a spaCy document its words."""
     if isinstance(value, str):
         return value
-    if is_missing(value):
-        return ""
     if isinstance(value, Iterable):
         return [token if isinstance(token, str) else _word(token) for token in value if not _is_mark(token)]
-    return str(value)
+    return "" if is_missing(value) else str(value)
 
 
 def joined(text: str | Sequence[str]) -> str:
@@ -104,10 +102,10 @@ def _is_mark(token: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Say whether a value stands for none: None, NaN, or the NA and NaT of pandas."""
-    return (
-        value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
-    )
+    """Say whether a cell of a table is empty: None, NaN, NaT, NA, or text without a letter."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return not value.strip() if isinstance(value, str) else bool(value != value)
 
 
 def _names(rows: Sequence[Row]) -> list[str]:
