@@ -189,7 +189,7 @@ class Table:
         kept = self.work / f"halves-{name}-{seed}.json"
         if kept.exists():
             return dict(json.loads(kept.read_text(encoding="utf-8")))
-        E = np.load(self.embeddings) if WAYS[name].needs else None
+        E = np.load(self.embeddings) if WAYS[name.split()[0]].needs else None
         order = np.random.default_rng(seed).permutation(len(self.texts))
         started = time.perf_counter()
         sides = [HALVED[name](Task(self.texts, E, seed), np.sort(half)) for half in np.array_split(order, 2)]
@@ -289,8 +289,14 @@ def halves_table(rows: dict[str, list[dict[str, Any]]]) -> list[str]:
             found = [row[key] for row in seeds if key in row]
             value, low, high = np.mean(found, axis=0) if found else (0, 0, 0)
             cells.append(f"{value:.3f} [{low:.3f}, {high:.3f}]" if found else "")
-        lines.append(f"| {WAYS[name].title} | {' | '.join(cells)} |")
+        lines.append(f"| {_title(name)} | {' | '.join(cells)} |")
     return lines
+
+
+def _title(name: str) -> str:
+    """A way's title, with what more its name in the table of halves says."""
+    way, _, more = name.partition(" ")
+    return f"{WAYS[way].title.partition(' (')[0]} {more}".strip() if more else WAYS[way].title
 
 
 def forget(work: Path, names: Iterable[str]) -> None:
@@ -310,7 +316,7 @@ def main() -> None:
     for name in names:
         print(f"{WAYS[name].title} ...", file=sys.stderr, flush=True)
         rows[name] = [table.row(name, seed) for seed in options.seeds]
-    halved = {name: [table.halves(name, seed) for seed in options.seeds] for name in names if name in HALVED}
+    halved = {name: [table.halves(name, seed) for seed in options.seeds] for name in HALVED if name.split()[0] in names}
     versions = {name: version for found in reversed(table.installed.values()) for name, version in found.items()}
     lines = [f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores, "]
     lines[0] += f"{len(table.texts):,} documents; " + ", ".join(f"{n} {v}" for n, v in sorted(versions.items()))

