@@ -197,6 +197,14 @@ def test_merging_adds_shares_and_moves_children(topics: wf.TopicForest) -> None:
     assert len(merged.forest_) == len(topics.forest_) - 1
     assert len(merged.forest_.children(0)) == len(topics.forest_.children(a)) + len(topics.forest_.children(b))
     np.testing.assert_array_equal(merged.transform(TEXTS).toarray(), after)
+    words = [{word for word, _ in one.get_topic(node, 5)} for one, node in ((topics, a), (topics, b), (merged, 0))]
+    assert words[2] & words[0]
+    assert words[2] & words[1]
+
+
+def test_what_it_does_not_take_is_refused() -> None:
+    with pytest.raises(TypeError, match="embeddings"):
+        wf.TopicForest().fit_transform(TEXTS, embeddings=np.ones((len(TEXTS), 2)))
 
 
 def test_hiding_takes_a_node_and_all_below(topics: wf.TopicForest) -> None:
@@ -204,6 +212,8 @@ def test_hiding_takes_a_node_and_all_below(topics: wf.TopicForest) -> None:
     hidden = clone(topics).fit(TEXTS).hide_topics([root])
     assert len(hidden.forest_) == len(topics.forest_) - (topics.forest_.end[root] - root)
     assert len(hidden.forest_.roots) == 3
+    after = int(topics.forest_.roots[2])  # whose number is smaller now
+    assert hidden.get_topic(root, 1)[0][0] == topics.get_topic(after, 1)[0][0]
 
 
 def test_nodes_of_different_parents_are_not_merged() -> None:

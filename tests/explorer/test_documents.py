@@ -9,12 +9,13 @@ import pytest
 from scipy import sparse
 
 from tests.explorer.made import DOCUMENTS, FOREST, NAMES, made_documents, made_run
+from wordforest.documents.shares import edited_vectors
 from wordforest.documents.topics import TopicSettings
 from wordforest.errors import InputError
 from wordforest.explorer import documents as module
 from wordforest.explorer import views
 from wordforest.explorer.app import make_app
-from wordforest.explorer.documents import collection_data, edited_vectors, kept_rows, open_collection
+from wordforest.explorer.documents import collection_data, kept_rows, open_collection
 from wordforest.explorer.page import page_text
 from wordforest.jobs.documents import DocumentColumns, learn_topics_of, place_documents
 from wordforest.reading.columns import branch_shares

@@ -21,6 +21,7 @@ from wordforest.coder.rows import as_rows
 from wordforest.documents.space import Space
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Executor, Threads
+from wordforest.vectors import Vectors, forest_of
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Dense: TypeAlias = NDArray[np.float32]
@@ -133,6 +134,23 @@ def edited(placed: DocumentShares, edits: Sequence[Edit]) -> DocumentShares:
             stability=None if placed.stability is None else placed.stability[first],
         )
     return placed
+
+
+def edited_vectors(vectors: Vectors, edits: Sequence[Edit]) -> Vectors:
+    """Return vectors whose nodes were merged and hidden as those of documents were."""
+    if not edits:
+        return vectors
+    given = [vectors.given_labels.get(node, "") for node in range(vectors.n_dimensions)]
+    stability = vectors.nodes.get("stability")
+    codes = sparse.csr_array(vectors.matrix)
+    on_forest = edited(DocumentShares(vectors.words, codes, forest_of(vectors), given, stability), edits)
+    labels = {node: label for node, label in enumerate(on_forest.labels) if label}
+    nodes = {} if on_forest.stability is None else {"stability": on_forest.stability}
+    made = Vectors(vectors.words, on_forest.shares, forest=on_forest.forest, labels=labels, nodes=nodes)
+    if "use" not in vectors.nodes:
+        return made
+    nodes["use"] = made.uses() / len(made)
+    return Vectors(made.words, made.matrix, forest=made.forest, labels=labels, nodes=nodes)
 
 
 def new_places(forest: Forest, kind: str, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:

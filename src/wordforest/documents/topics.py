@@ -26,7 +26,7 @@ from wordforest.coder.stability import node_stability
 from wordforest.coder.starts import NestedStart
 from wordforest.documents import groups, tables
 from wordforest.documents.bags import Bags, count_words, learn_words
-from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited, new_places
+from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited, edited_vectors, new_places
 from wordforest.documents.space import WordEmbeddings, space_of_documents
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, usual_density
@@ -299,7 +299,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = {str(node): name for node, name in self._names.items()}
         return {"edits": edits, "names": names, "stop_words": list(self.stop_words)}
 
-    def fit_transform(self, documents: Any, y: Any = None, **_: Any) -> CSR:  # noqa: ARG002 scikit-learn's
+    def fit_transform(self, documents: Any, y: Any = None) -> CSR:  # noqa: ARG002 scikit-learn's
         """Learn a forest from documents and return their shares, (n, M)."""
         return self.fit(documents).documents_.shares
 
@@ -332,7 +332,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tables.as_frame(tables.document_info(placed))
 
     def get_topic(self, node: int, k: int = 10) -> list[tuple[str, float]]:
-        """Return the k words that say most of a node, with their scores, as before any merging."""
+        """Return the k words that say most of a node, with their scores."""
         from wordforest.reading import node_words
 
         check_is_fitted(self, "topics_")
@@ -373,9 +373,9 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def vectors_(self) -> Vectors:
-        """The words on the forest as it was learned."""
+        """The words on the forest, as merged and hidden."""
         check_is_fitted(self, "topics_")
-        return self.topics_.vectors
+        return edited_vectors(self.topics_.vectors, self._edits)
 
     @property
     def components_(self) -> NDArray[np.float32]:

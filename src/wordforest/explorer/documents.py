@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.documents.concordance import Sort, concordance
-from wordforest.documents.shares import DocumentShares, Edit, edited
+from wordforest.documents.shares import edited_vectors
 from wordforest.errors import InputError
 from wordforest.reading.columns import branch_shares, largest
 from wordforest.reading.labels import is_grammar
@@ -242,23 +242,8 @@ def open_collection(folder: str | Path, vectors: Vectors, config: dict[str, Any]
     Where nodes of the folder were merged or hidden, they are in its vectors as well.
     """
     found = load_documents(folder)
-    edits = found.config.get("edits")
-    return Collection(found, edited_vectors(vectors, edits) if edits else vectors, TextRules.of(config))
-
-
-def edited_vectors(vectors: Vectors, edits: Sequence[Edit]) -> Vectors:
-    """Return vectors whose nodes were merged and hidden as those of documents were."""
-    given = [vectors.given_labels.get(node, "") for node in range(vectors.n_dimensions)]
-    stability = vectors.nodes.get("stability")
-    codes = sparse.csr_array(vectors.matrix)
-    on_forest = edited(DocumentShares(vectors.words, codes, forest_of(vectors), given, stability), edits)
-    labels = {node: label for node, label in enumerate(on_forest.labels) if label}
-    nodes = {} if on_forest.stability is None else {"stability": on_forest.stability}
-    made = Vectors(vectors.words, on_forest.shares, forest=on_forest.forest, labels=labels, nodes=nodes)
-    if "use" not in vectors.nodes:
-        return made
-    nodes["use"] = made.uses() / len(made)
-    return Vectors(made.words, made.matrix, forest=made.forest, labels=labels, nodes=nodes)
+    edits = found.config.get("edits", [])
+    return Collection(found, edited_vectors(vectors, edits), TextRules.of(config))
 
 
 def kept_rows(collection: Collection, most: int = KEPT) -> list[int]:
