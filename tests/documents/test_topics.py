@@ -17,8 +17,9 @@ import wordforest as wf
 from tests.documents.collection import collection
 from wordforest.documents.shares import DocumentShares, hide, merge
 from wordforest.documents.space import Space
-from wordforest.documents.topics import usual_levels
+from wordforest.documents.topics import TopicSettings, usual_levels
 from wordforest.errors import InputError
+from wordforest.jobs.documents import DocumentColumns, learn_topics_of
 
 TEXTS, SUBJECTS = collection()
 
@@ -172,7 +173,14 @@ def test_embeddings_decide_where_words_cannot() -> None:
 
 
 def test_topics_are_saved_and_loaded(topics: wf.TopicForest, tmp_path: Path) -> None:
-    edited = clone(topics).fit(TEXTS).merge_topics(topics.forest_.roots[:2].tolist()).set_topic_labels({0: "first"})
+    word = topics.documents_.labels[-1].split()[0]  # that names no node now
+    edited = (
+        clone(topics)
+        .set_params(stop_words=[word])
+        .fit(TEXTS)
+        .merge_topics(topics.forest_.roots[:2].tolist())
+        .set_topic_labels({0: "first"})
+    )
     wf.save_topics(tmp_path / "run", edited)
     loaded = wf.load_topics(tmp_path / "run")
     assert (loaded.transform(TEXTS) != edited.transform(TEXTS)).nnz == 0
@@ -263,3 +271,18 @@ def test_vectors_of_words_decide_where_documents_cannot() -> None:
     assert v_measure_score(side, topics.transform(texts).toarray().argmax(1)) > 0.95
     with pytest.raises(InputError, match="none of the words"):
         wf.TopicForest(levels=(2,), min_df=2, embeddings=wf.Vectors(["xyzzy"], [[1.0]])).fit(texts)
+
+
+def test_what_was_learned_in_a_folder_is_complete_and_knows_its_column(tmp_path: Path) -> None:
+    settings = TopicSettings((4,), 2)
+    table = [{"body": text} for text in TEXTS]
+
+    def learned(column: str) -> Any:
+        columns = DocumentColumns(column)
+        return learn_topics_of(table, out=tmp_path / "run", columns=columns, settings=settings, resume=True)
+
+    config = learned("body").config
+    assert (config["text"], config["n_counted"], config["n_documents"]) == ("body", len(TEXTS), settings.n_documents)
+    assert learned("body").config["lam"] == config["lam"]
+    with pytest.raises(InputError, match="complete, but with text = body"):
+        learned("other")

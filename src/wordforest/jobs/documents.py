@@ -84,10 +84,10 @@ def learn_topics_of(
     """
     settings, rules, columns = settings or TopicSettings(), rules or TextRules(), columns or DocumentColumns()
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
-        own = {**asdict(settings), **asdict(columns), **asdict(rules)}
-        if job.folder and job.is_complete(store.is_run_folder, own):
+        own = {**asdict(settings), **asdict(rules), **asdict(columns), "documents": _named(documents)}
+        if job.folder and job.is_complete(store.is_run_folder, own, (None,)):  # lam is found
             return store.load_run(job.folder)
-        job.begin({"documents": _named(documents), **own})
+        job.begin(own)
         read = _progressing(_read(documents, columns.columns, rules, job), job)
         vocabulary, bags = learn_words(
             read if isinstance(embeddings, np.ndarray) else _fitting(read, job),
@@ -116,7 +116,7 @@ def learn_topics_of(
         )
         for note in topics.notes:
             job.report.say(note)
-        run = as_run(topics, {**own, "documents": _named(documents), "n_documents": len(bags.ids)}, history)
+        run = as_run(topics, {**own, "n_counted": len(bags.ids)}, history)
         job.save_run(run)
     return run
 
@@ -385,6 +385,6 @@ def load_topics(folder: str | Path) -> TopicForest:
     """Return the TopicForest of a folder, ready to transform documents."""
     run = store.load_run(folder)
     config = run.config
-    names = ("levels", "min_df", "max_df", "max_vocab", "tokenizer", "lowercase", "numbers", "density")
+    names = ("levels", "min_df", "max_df", "max_vocab", "tokenizer", "lowercase", "numbers", "density", "stop_words")
     forest = TopicForest(**{name: config[name] for name in names if name in config})
     return forest.restored(topics_of(run), config)
