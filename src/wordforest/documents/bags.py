@@ -172,7 +172,10 @@ def _within(
     n_documents = sum(len(block.ids) for block, *_ in read)
     least, most = _number(min_df, n_documents), _number(max_df, n_documents)
     if least > most:
-        raise InputError(f"min_df = {min_df} is more than max_df = {max_df} of {n_documents} documents. Choose others.")
+        raise InputError(
+            f"min_df = {min_df} is more than max_df = {max_df} of {n_documents} documents. Lower min_df, or give more "
+            "documents."
+        )
     if least <= 1 and most >= n_documents:
         return np.ones(n_words, dtype=np.bool_)
     same = np.arange(n_words, dtype=np.int32)

@@ -133,4 +133,4 @@ def _draw(axes: Axes, shown: Nested, places: dict[int, Box], style: Style) -> No
         weight = "bold" if level == 0 else "normal"
         lines, size = fitted(axes, shown.labels[node], (box.w - 3 * _PAD, height), points, weight)
         place = (box.x + 1.5 * _PAD, box.y + _PAD)
-        axes.text(*place, "\n".join(lines), fontsize=size, color=inks[node], weight=weight, va="top", linespacing=1.0)
+        axes.text(*place, "\n".join(lines), fontsize=size, color=inks[node], weight=weight, va="top", linespacing=1.1)
