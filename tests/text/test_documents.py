@@ -110,6 +110,10 @@ def test_missing_texts_are_empty_and_missing_ids_are_numbers(tmp_path: Path) -> 
     )
     texts = [("7", "a ship"), ("8", ""), ("3", ""), ("4", ""), ("5", ["New", "York"]), ("6", "5")]
     assert found(path) == texts
+    path.write_text('{"id": "\\ud83d", "text": "half \\ud83d", "year": "\\ud83d"}')
+    assert [(one.id, one.text, one.fields["year"]) for one in read_documents(path, text="text", keep=["year"])] == [
+        ("?", "half \ud83d", "?")
+    ]
     (tmp_path / "a.csv").write_text("id,text\n,a ship\n ,a boat\n")
     assert found(tmp_path / "a.csv") == [("1", "a ship"), ("2", "a boat")]
 

@@ -73,11 +73,15 @@ class Columns:
 
     def document(self, number: str, row: Sequence[Any]) -> Document:
         """Return a row, text and others, as a document."""
-        text, *others = row
+        text, *others = row[0], *map(_valid, row[1:])
         known = others.pop(0) if self.id else None
-        return Document(
-            number if is_missing(known) else str(known), text_of(text), dict(zip(self.keep, others, strict=True))
-        )
+        own = number if is_missing(known) else str(known)
+        return Document(own, text_of(text), dict(zip(self.keep, others, strict=True)))
+
+
+def _valid(value: Any) -> Any:
+    """Return a value that can be written as UTF-8: half of a surrogate pair, as JSON may have it, cannot."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def read_documents(
