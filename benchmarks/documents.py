@@ -301,7 +301,8 @@ def _title(name: str) -> str:
 
 def forget(work: Path, names: Iterable[str]) -> None:
     for name in names:
-        for pattern in (f"{name}-*.npz", f"{name}-*.json", f"halves-{name}-*.json"):
+        own = f"{name}-[0-9]*"  # forest-0, but not forest-minilm-0
+        for pattern in (f"{own}.npz", f"{own}.json", f"halves-{own}.json", f"halves-{name} *.json"):
             for path in work.glob(pattern):
                 path.unlink()
 

@@ -66,3 +66,12 @@ def test_scaling_is_the_same_for_sparse_and_dense_features(judge: dict[str, Any]
     roots = judge["scaled"](features, "roots", np.array([True, True]))
     dense = roots.toarray() if sp.issparse(roots) else roots
     np.testing.assert_allclose(dense, [[0.6, 0.8], [0.0, -1.0]], atol=1e-12)
+
+
+def test_one_way_is_forgotten_with_its_halves_and_no_other(judge: dict[str, Any], tmp_path: Path) -> None:
+    own = ["forest-0.npz", "forest-0.json", "halves-forest-0.json", "halves-forest with levels 20, 60-0.json"]
+    other = ["forest-minilm-0.npz", "halves-forest-minilm-0.json", "minilm.npy"]
+    for name in (*own, *other):
+        (tmp_path / name).touch()
+    judge["forget"](tmp_path, ["forest"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(other)
