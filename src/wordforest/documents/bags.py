@@ -54,15 +54,25 @@ def count_words(
     Words outside of the vocabulary count as its ``#rare#``, or not at all where it has none. A list of tokens is split
     as it is; lower case and numbers follow the rules all the same.
     """
-    rules, own = rules or TextRules(), threading.local()
-    n_rows = len(vocabulary)
+    rules, n_rows = rules or TextRules(), len(vocabulary)
 
     def counted(block: _Block) -> Bags:
-        known = own.known = getattr(own, "known", None) or FormRows(vocabulary.index, rules)
+        known = _known_forms(vocabulary, rules)
         forms, borders = split_documents(block.texts, block.tokenizer(rules), known.table)
         return block.bags(_counted(forms.ids, borders, known.of(forms), n_rows), n_rows)
 
     return (executor or Threads()).map(counted, _blocks(documents))
+
+
+_own = threading.local()
+
+
+def _known_forms(vocabulary: Vocabulary, rules: TextRules) -> FormRows:
+    """Return what this thread has learned of a vocabulary's forms, when it counted with the same one before."""
+    if getattr(_own, "of", (None, None)) != (id(vocabulary), rules):
+        _own.of, _own.vocabulary, _own.known = (id(vocabulary), rules), vocabulary, FormRows(vocabulary.index, rules)
+    known: FormRows = _own.known
+    return known
 
 
 def learn_words(

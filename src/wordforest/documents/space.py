@@ -28,6 +28,8 @@ from wordforest.runtime.machine import Executor, Threads
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Dense: TypeAlias = NDArray[np.float32]
 
+_BLOCK = 1 << 15  # documents whose rows are looked at together
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -108,7 +110,19 @@ def space_of_documents(
         space, embeddings = _with_words(space, embeddings), None
     elif embeddings is not None:
         space = _with_embeddings(space, counts, embeddings)
-    return replace(space, mean=np.hstack([_mean(part) for part in space._parts(counts, embeddings, executor)]))
+    return replace(space, mean=_mean_document(space, counts, embeddings, executor))
+
+
+def _mean_document(space: Space, counts: CSR, embeddings: Any, executor: Executor) -> Dense:
+    """Return the mean of the rows of documents that are not empty, (K,), some thousand at a time."""
+    sums, n = np.zeros(space.words.shape[1]), np.zeros(space.words.shape[1])
+    for first in range(0, counts.shape[0], _BLOCK):
+        here = slice(first, first + _BLOCK)
+        parts = space._parts(counts[here], None if embeddings is None else embeddings[here], executor)
+        sums += np.hstack([part.sum(0, dtype=np.float64) for part in parts])
+        n += np.hstack([np.full(part.shape[1], part.any(1).sum()) for part in parts])
+    mean: Dense = (sums / np.maximum(n, 1)).astype(np.float32)
+    return mean
 
 
 def _centred(parts: list[Dense], means: list[Dense]) -> Dense:

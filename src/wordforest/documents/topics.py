@@ -118,17 +118,20 @@ def learn_topics(
         executor=executor,
     )
     keys = document_keys(bags.ids)
-    Y = space.rows(counts, None if space.words_embedded else embeddings, executor)
-    learned = np.flatnonzero(Y.any(axis=1))
+    given = None if space.words_embedded or embeddings is None else np.asarray(embeddings)
+    known = np.flatnonzero((counts @ (space.weights > 0) > 0) | (given is not None))
+    learned = np.sort(known[np.argsort(keys[known], kind="stable")[: settings.n_documents]])
+    Y = space.rows(counts[learned], None if given is None else given[learned], executor)
+    told = Y.any(axis=1)
+    learned, Y = learned[told], Y[told]
     if len(learned) < _FEWEST:
         raise InputError(
             f"{len(learned)} documents have known words, but topics need {_FEWEST} or more. Give more documents, or "
             "lower min_df; to place a few documents on a forest learned elsewhere: wordforest documents RUN DOCS"
         )
-    learned = np.sort(learned[np.argsort(keys[learned], kind="stable")[: settings.n_documents]])
     levels = settings.levels or usual_levels(len(learned))
     plan = _plan(settings, levels, keys[learned])
-    rows = place_rows(Y[learned], settings.device, len(plan.forest), executor)
+    rows = place_rows(Y, settings.device, len(plan.forest), executor)
     fitted = learn(rows, plan)
     coder = DocumentCoder(space, fitted.D.astype(np.float32), fitted.forest, float(fitted.penalty.lam))
     say("coding words")
@@ -187,8 +190,12 @@ def word_embeddings(vocabulary: Vocabulary, vectors: Vectors) -> WordEmbeddings:
 
 def document_keys(ids: Sequence[str]) -> NDArray[np.uint64]:
     """Return a number for every document that belongs to its id in any collection, (n,)."""
-    digests = b"".join(blake2b(one.encode("utf-8", "replace"), digest_size=8).digest() for one in ids)
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+    return np.array([document_key(one) for one in ids], dtype=np.uint64)
+
+
+def document_key(id: str) -> int:  # noqa: A002 as it is called
+    """Return a number that belongs to the id of a document."""
+    return int.from_bytes(blake2b(id.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
 def _fit_aloud(rows: Any, plan: Plan) -> Fitted:

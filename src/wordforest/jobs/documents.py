@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
-import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from wordforest.documents.topics import (
     TopicForest,
     Topics,
     TopicSettings,
-    document_keys,
+    document_key,
     join_shares,
     learn_topics,
 )
@@ -34,11 +36,13 @@ from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.machine import Threads
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.store import DocumentsFolder, Run
-from wordforest.store.tensors import checked_csr, csr_tensors, read_tensors, write_tensors
+from wordforest.store.documents import as_line
+from wordforest.store.tensors import checked_csr, csr_tensors, read_metadata, read_tensors, write_tensors
 from wordforest.text import TextRules, Vocabulary, WordRules
 from wordforest.text.documents import Columns, Document, read_documents, read_files
 
 _CHUNK = 1 << 12  # documents of a task, and of a step that is not done twice
+_DOCUMENT_BYTES = 500  # of what is kept beside its text
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def learn_topics_of(
     """Learn a forest of topics from documents and return it as a run; ``out`` also writes it.
 
     ``documents`` are a path or several, or objects of Python as ``TopicForest.fit`` takes them. Where their texts would
-    take more than a quarter of ``memory``, the forest is learned from those that fit, drawn by their ids.
+    take more than a sixth of ``memory``, the forest is learned from those that fit, drawn by their ids.
     """
     settings, rules, columns = settings or TopicSettings(), rules or TextRules(), columns or DocumentColumns()
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
@@ -89,8 +93,10 @@ def learn_topics_of(
             return store.load_run(job.folder)
         job.begin(own)
         read = _progressing(_read(documents, columns.columns, rules, job), job)
+        fitting, rows_of, n = _fitting(read, job)
+        embeddings = _of_documents(embeddings, rows_of, n)
         vocabulary, bags = learn_words(
-            read if isinstance(embeddings, np.ndarray) else _fitting(read, job),
+            fitting,
             rules,
             WordRules(1, settings.max_vocab),
             min_df=settings.min_df,
@@ -100,7 +106,8 @@ def learn_topics_of(
         history: list[dict[str, Any]] = []
 
         def learn(rows: Any, plan: Any) -> Any:
-            fitted, steps = learn_in_job(job, rows, plan, unit="documents")
+            text = blake2b(bags.counts.indices.tobytes() + bags.counts.data.tobytes(), digest_size=16).hexdigest()
+            fitted, steps = learn_in_job(job, rows, plan, text, unit="documents")
             history.extend(steps)
             return fitted
 
@@ -184,6 +191,15 @@ def place_documents(
     return store.load_documents(out)
 
 
+def _of_documents(embeddings: Any, rows: list[int], n: int) -> Any:
+    """Return embeddings of words as they are, and of n documents those of the rows."""
+    if not isinstance(embeddings, np.ndarray):
+        return embeddings
+    if len(embeddings) != n:
+        raise InputError(f"{len(embeddings)} embeddings came for {n} documents. Give a row for each, in their order.")
+    return embeddings if len(rows) == n else embeddings[rows]
+
+
 def _named(documents: Any) -> list[str]:
     """Return the names of sources, for the record; objects of Python have none."""
     if isinstance(documents, Sources):
@@ -202,73 +218,69 @@ class _Chunks:
         self, documents: Iterator[Document], topics: Topics, embeddings: Any, job: Job
     ) -> tuple[list[str], dict[str, list[Any]], Shares]:
         """Return ids, fields and shares of all documents."""
-        chunks = ((number, chunk, self._file(number)) for number, chunk in enumerate(_chunks(documents)))
-        known: list[tuple[list[str], dict[str, list[Any]]]] = []
+        ids: list[str] = []
+        fields: dict[str, list[Any]] = {}
+        forest = np.ascontiguousarray(topics.coder.atoms).tobytes()
 
-        def pending() -> Iterator[tuple[list[Document], Any, Path | None]]:
-            row = 0
-            for number, chunk, file in chunks:
-                own = None if embeddings is None else np.asarray(embeddings[row : row + len(chunk)])
-                row += len(chunk)
-                self._n = number + 1
-                names = dict.fromkeys(name for one in chunk for name in one.fields)
-                fields = {name: [one.fields.get(name) for one in chunk] for name in names}
-                known.append(([one.id for one in chunk], fields))
+        def pending() -> Iterator[_Task]:
+            for number, chunk in enumerate(_chunks(documents)):
+                own = None if embeddings is None else np.asarray(embeddings[len(ids) : len(ids) + len(chunk)])
+                for name in dict.fromkeys(name for one in chunk for name in one.fields):
+                    column = fields.setdefault(name, [None] * len(ids))
+                    column += [None] * (len(ids) - len(column)) + [one.fields.get(name) for one in chunk]
+                ids.extend(one.id for one in chunk)
+                lines = [as_line({"id": one.id, "text": one.joined, **one.fields}) for one in chunk]
                 if self._keep_texts:
-                    self._write_texts(number, chunk)
-                is_done = file.is_file() and read_tensors(file, ["n"])["n"][0] == len(chunk)
-                yield ([] if is_done else chunk), own, file
+                    self._file(number, "jsonl").write_bytes(b"".join(lines))
+                given = b"" if own is None else np.ascontiguousarray(own).tobytes()
+                mark = blake2b(b"".join([forest, given, *lines]), digest_size=16).hexdigest()
+                self._n, file = number + 1, self._file(number)
+                is_done = file.is_file() and read_metadata(file).get("mark") == mark
+                yield _Task([] if is_done else chunk, own, file, mark)
 
-        parts = []
-        for part, file in job.executor.map(_coded_chunk, pending(), topics):
-            if part is None:
-                part = _read_chunk(file)
-            else:
-                _write_chunk(file, part)
-            parts.append(part)
+        parts = [task.kept(part) for part, task in job.executor.map(_coded_chunk, pending(), topics)]
         if not parts:
             raise InputError("there are no documents. Give at least one.")
-        if embeddings is not None and len(embeddings) != sum(len(ids) for ids, _ in known):
-            raise InputError(f"{len(embeddings)} embeddings came for {sum(len(i) for i, _ in known)} documents.")
-        names = dict.fromkeys(name for _, fields in known for name in fields)
-        fields = {name: [v for ids, own in known for v in own.get(name, [None] * len(ids))] for name in names}
-        return [one for ids, _ in known for one in ids], fields, join_shares(parts, len(topics.coder.forest))
+        if embeddings is not None and len(embeddings) != len(ids):
+            raise InputError(f"{len(embeddings)} embeddings came for {len(ids)} documents. Give a row for each.")
+        columns = {name: column + [None] * (len(ids) - len(column)) for name, column in fields.items()}
+        return ids, columns, join_shares(parts, len(topics.coder.forest))
 
-    def texts(self) -> Iterator[Mapping[str, Any]]:
-        """Yield id, text and fields of all documents."""
+    def texts(self) -> Iterator[bytes]:
+        """Yield all documents as lines of JSON: id, text and fields."""
         for number in range(self._n):
-            with self._file(number, "jsonl").open(encoding="utf-8", errors="surrogatepass") as lines:
-                yield from map(json.loads, lines)
-
-    def _write_texts(self, number: int, chunk: list[Document]) -> None:
-        with self._file(number, "jsonl").open("w", encoding="utf-8", errors="surrogatepass") as file:
-            for one in chunk:
-                record = {"id": one.id, "text": one.joined, **one.fields}
-                file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
+            with self._file(number, "jsonl").open("rb") as lines:
+                yield from lines
 
     def _file(self, number: int, suffix: str = "safetensors") -> Path:
         return self._folder / f"documents-{number:06d}.{suffix}"
 
 
-def _coded_chunk(topics: Topics, chunk: tuple[list[Document], Any, Path]) -> tuple[Shares | None, Path]:
+class _Task(NamedTuple):
+    """Documents to code, none if they are in the file already; ``mark`` is of all that their shares come from."""
+
+    documents: list[Document]
+    embeddings: Any
+    file: Path
+    mark: str
+
+    def kept(self, part: Shares | None) -> Shares:
+        """Return shares after writing them, or from the file if they are there."""
+        if part is None:
+            arrays = read_tensors(self.file)
+            return Shares(checked_csr(self.file, arrays, ("float32",)), arrays["typicality"])
+        arrays = {"typicality": part.typicality, **csr_tensors(part.matrix)}
+        write_tensors(self.file, arrays, {"mark": self.mark})
+        return part
+
+
+def _coded_chunk(topics: Topics, task: _Task) -> tuple[Shares | None, _Task]:
     """Return the shares of some documents; nothing where they are in the file already."""
-    documents, embeddings, file = chunk
-    if not documents:
-        return None, file
+    if not task.documents:
+        return None, task
     one = Threads(1)
-    parts = count_words(documents, topics.vocabulary, topics.rules, executor=one)
-    counts = join_bags([*parts]).counts
-    return topics.coder.shares(counts, embeddings, one), file
-
-
-def _write_chunk(file: Path, part: Shares) -> None:
-    arrays = {"n": np.array([part.matrix.shape[0]]), "typicality": part.typicality, **csr_tensors(part.matrix)}
-    write_tensors(file, arrays)
-
-
-def _read_chunk(file: Path) -> Shares:
-    arrays = read_tensors(file)
-    return Shares(checked_csr(file, arrays, ("float32",)), arrays["typicality"])
+    counts = join_bags([*count_words(task.documents, topics.vocabulary, topics.rules, executor=one)]).counts
+    return topics.coder.shares(counts, task.embeddings, one), task._replace(documents=[], embeddings=None)
 
 
 def _chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
@@ -294,20 +306,28 @@ def _progressing(documents: Iterable[Document], job: Job) -> Iterator[Document]:
     job.report(Event("documents", n, n, "documents"))
 
 
-def _fitting(documents: Iterator[Document], job: Job) -> Iterator[Document]:
-    """Yield documents whose texts fit a quarter of the memory: if not all do, those of the smallest keys."""
-    most, size, least = job.memory // 4, 0, 0
+def _fitting(documents: Iterator[Document], job: Job) -> tuple[Iterator[Document], list[int], int]:
+    """Return documents that can be learned from within the memory, their rows, and how many there are in all.
+
+    Counting and comparing words takes five times what texts do. If not all fit, those of the smallest keys do.
+    """
+    most, size = job.memory // 6, 0
     kept: list[tuple[int, int, Document]] = []  # a heap by key, the largest first
     n = 0
     for n, document in enumerate(documents, 1):
-        heapq.heappush(kept, (-int(document_keys([document.id])[0]), n, document))
-        size += len(document.joined)
+        heapq.heappush(kept, (-document_key(document.id), -n, document))
+        size += _size(document)
         while size > most and len(kept) > 1:
-            size -= len(heapq.heappop(kept)[2].joined)
-            least += 1
-    if least:
+            size -= _size(heapq.heappop(kept)[2])
+    if len(kept) < n:
         job.report.say(f"topics are learned from {len(kept)} of {n} documents, drawn by their ids: more need --memory")
-    yield from (document for *_, document in sorted(kept, key=lambda item: item[1]))
+    kept.sort(key=itemgetter(1))  # the last first, and each let go when it was taken
+    return (kept.pop()[2] for _ in range(len(kept))), [-row - 1 for _, row, _ in reversed(kept)], n
+
+
+def _size(document: Document) -> int:
+    """Return about how many bytes a document takes."""
+    return sys.getsizeof(document.joined) + _DOCUMENT_BYTES
 
 
 def _tell(placed: DocumentShares, job: Job) -> None:

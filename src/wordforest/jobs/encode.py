@@ -146,6 +146,11 @@ def _penalty(folder: Path, run: Run) -> Penalty:
     learner, config = run.config.get("learner"), run.config
     if run.dictionary is None or learner not in ("online", "sc", "nnse"):
         has = "no dictionary" if run.dictionary is None else f"a dictionary of {learner}"
+        if run.space:
+            raise InputError(
+                f"{folder} was learned from documents, which counts of words are not. New documents are placed on it "
+                "with: wordforest documents RUN DOCS --out FOLDER"
+            )
         raise InputError(
             f"{folder} has {has}, but new words can be coded only with one of train (learner online), or of the "
             "baselines sc and nnse. Choose another run."

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.runtime.disk import opened, zstd_library
+from wordforest.runtime.machine import Threads
 from wordforest.store.files import read_json, replace_file, replaced, settle, write_json
 from wordforest.store.formats.arrays import pyarrow_library
 from wordforest.store.tensors import CSR_NAMES, checked_csr, csr_tensors
@@ -120,12 +121,13 @@ def save_documents(
     config: dict[str, Any],
     by_group: Table | None = None,
     over_time: Table | None = None,
-    texts: Iterable[Mapping[str, Any]] | None = None,
+    texts: Iterable[Mapping[str, Any] | bytes] | None = None,
     form: Literal["csv", "parquet"] = "csv",
 ) -> None:
     """Write shares (n, M), tables, settings and texts in place of what a folder holds, all or nothing.
 
-    ``texts`` are as many as ``ids``, in their order: ``id``, ``text`` and other fields; they may come one by one.
+    ``texts`` are as many as ``ids``, in their order: ``id``, ``text`` and other fields; they may come one by one, and
+    as lines (``as_line``).
     """
     tables = {"documents": documents, "nodes": nodes, "by_group": by_group, "over_time": over_time}
     if len(ids) != shares.shape[0]:
@@ -175,29 +177,43 @@ def read_texts(folder: str | Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def _write_texts(path: Path, texts: Iterable[Mapping[str, Any]], n: int) -> NDArray[np.int64]:
+def _write_texts(path: Path, texts: Iterable[Mapping[str, Any] | bytes], n: int) -> NDArray[np.int64]:
     """Write documents in frames and return where these begin, (frames + 1, 2)."""
-    frames, frame, size, row = [(0, 0)], list[bytes](), 0, 0
+    frames = [(0, 0)]
     with path.open("wb") as file:
-        for row, record in enumerate(texts, start=1):
-            frame.append(_as_line(record))
-            size += len(frame[-1])
-            if size >= _FRAME or row == n:
-                frames.append((_pack(file, frame), row))
-                frame, size = [], 0
-    if row != n:
-        raise InputError(f"{row} texts came for {n} documents. Give one for each.")
+        for packed, row in Threads().map(_packed, _frames(texts)):
+            file.write(packed)
+            frames.append((file.tell(), row))
+    if frames[-1][1] != n:
+        raise InputError(f"{frames[-1][1]} texts came for {n} documents. Give one for each.")
     return np.array(frames, dtype=np.int64)
 
 
-def _pack(file: IO[bytes], lines: list[bytes]) -> int:
-    file.write(zstd_library().compress(b"".join(lines)))
-    return file.tell()
+def _frames(texts: Iterable[Mapping[str, Any] | bytes]) -> Iterator[tuple[list[bytes], int]]:
+    """Yield lines that are packed together, and how many documents there are up to their end."""
+    frame, size, row = list[bytes](), 0, 0
+    for row, record in enumerate(texts, start=1):
+        frame.append(record if isinstance(record, bytes) else as_line(record))
+        size += len(frame[-1])
+        if size >= _FRAME:
+            yield frame, row
+            frame, size = [], 0
+    if frame:
+        yield frame, row
 
 
-def _as_line(record: Mapping[str, Any]) -> bytes:
+def _packed(frame: tuple[list[bytes], int]) -> tuple[bytes, int]:
+    lines, row = frame
+    return zstd_library().compress(b"".join(lines)), row
+
+
+_encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+def as_line(record: Mapping[str, Any]) -> bytes:
+    """Return a document as a line of JSON."""
     # json reads a half of a surrogate pair again if it is written so
-    return (json.dumps({**record}, ensure_ascii=False, default=str) + "\n").encode("utf-8", "surrogatepass")
+    return (_encoded({**record}) + "\n").encode("utf-8", "surrogatepass")
 
 
 def write_table(path: str | Path, table: Table) -> None:

@@ -32,7 +32,7 @@ def read_table(
         first = list(islice(rows, _LOOK))
         check_columns(source, wanted, names or _names(first))
         for row in chain(first, rows):
-            yield tuple(row.get(name) for name in wanted)
+            yield tuple(map(row.get, wanted))
 
 
 def text_column(source: str, text: str | None, errors: Errors = "strict") -> tuple[str, list[str]]:
