@@ -20,10 +20,12 @@ from scipy import sparse
 
 import wordforest as wf
 import wordforest.store
+from tests.documents.collection import collection
 from wordforest.coder.rows import base
 from wordforest.coder.rows.cluster import ClusterRows, HeldRows
+from wordforest.documents.topics import TopicSettings
 from wordforest.errors import ClusterError, InputError
-from wordforest.jobs import count_on_cluster
+from wordforest.jobs import count_on_cluster, documents
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.text import spans
@@ -151,6 +153,18 @@ def test_text_too_large_to_keep_is_read_again_to_the_same_bits(
     monkeypatch.setattr(Cluster, "least_memory", lambda _: 1)
     wf.count_corpus(large_corpus, tmp_path / "counts", min_count=5, cluster=cluster)
     assert same(tmp_path / "counts", whole / "counts", ("counts.safetensors", "vocab.tsv"))
+
+
+def test_documents_have_the_bits_of_one_machine(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "_CHUNK", 32)
+    texts, _ = collection()
+    run = documents.learn_topics_of(texts, settings=TopicSettings(levels=(4, 8), min_df=2))
+    here = documents.place_documents(run, texts, out=tmp_path / "here")
+    there = documents.place_documents(run, texts, out=tmp_path / "there", cluster=cluster)
+    np.testing.assert_array_equal(there.shares.toarray(), here.shares.toarray())
+    assert same(tmp_path / "here", tmp_path / "there", ("documents.csv", "nodes.csv", "texts.jsonl.zst"))
 
 
 def test_training_has_the_bits_of_one_machine(there: tuple[Path, float], whole: Path) -> None:

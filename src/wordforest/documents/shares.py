@@ -126,9 +126,11 @@ def edited(placed: DocumentShares, edits: Sequence[Edit]) -> DocumentShares:
         moves = sparse.csr_array((ones, (kept, places[kept])), shape=(len(places), len(forest)))
         first = np.full(len(forest), len(places))
         np.minimum.at(first, places[kept], kept)
+        shares = sparse.csr_array(placed.shares @ moves)
+        shares.sort_indices()
         placed = replace(
             placed,
-            shares=sparse.csr_array(placed.shares @ moves),
+            shares=shares,
             forest=forest,
             labels=[placed.labels[i] for i in first],
             stability=None if placed.stability is None else placed.stability[first],

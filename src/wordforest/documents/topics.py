@@ -361,7 +361,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Name nodes; all others keep the words they are named by."""
         for node in names:
             self._fitted().typical(node, 0)  # that there is one
-        self.documents_ = _named(self._fitted(), names)
+        self.documents_ = named(self._fitted(), names)
         self._names = {**self._names, **names}
         return self
 
@@ -416,7 +416,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             fields,
             shares.typicality,
         )
-        return _named(edited(placed, self._edits), self._names)
+        return named(edited(placed, self._edits), self._names)
 
     def _edit(self, edit: Edit) -> TopicForest:
         placed = self._fitted()
@@ -466,6 +466,7 @@ def join_shares(parts: Sequence[Shares], n_nodes: int) -> Shares:
     return Shares(matrix, np.concatenate([part.typicality for part in parts]))
 
 
-def _named(placed: DocumentShares, names: Mapping[int, str]) -> DocumentShares:
+def named(placed: DocumentShares, names: Mapping[int, str]) -> DocumentShares:
+    """Return documents on a forest of which some nodes have names of their own."""
     labels = [names.get(node, label) for node, label in enumerate(placed.labels)]
     return replace(placed, labels=labels) if names else placed

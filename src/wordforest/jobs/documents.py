@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,6 +19,7 @@ from wordforest.documents import groups, tables
 from wordforest.documents.bags import count_words, join_bags, learn_words
 from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited
 from wordforest.documents.space import Space, space_of_codes
+from wordforest.documents.times import binned, is_missing
 from wordforest.documents.topics import (
     LABEL_WORDS,
     TopicForest,
@@ -27,11 +28,12 @@ from wordforest.documents.topics import (
     document_key,
     join_shares,
     learn_topics,
+    named,
 )
 from wordforest.errors import InputError
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.train import learn_in_job
-from wordforest.reading import label_nodes
+from wordforest.reading import Labels, label_nodes
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.machine import Threads
 from wordforest.runtime.progress import Event, Reporter
@@ -40,6 +42,7 @@ from wordforest.store.documents import as_line
 from wordforest.store.tensors import checked_csr, csr_tensors, read_metadata, read_tensors, write_tensors
 from wordforest.text import TextRules, Vocabulary, WordRules
 from wordforest.text.documents import Columns, Document, read_documents, read_files
+from wordforest.vectors import Vectors
 
 _CHUNK = 1 << 12  # documents of a task, and of a step that is not done twice
 _DOCUMENT_BYTES = 500  # of what is kept beside its text
@@ -87,6 +90,8 @@ def learn_topics_of(
     take more than a sixth of ``memory``, the forest is learned from those that fit, drawn by their ids.
     """
     settings, rules, columns = settings or TopicSettings(), rules or TextRules(), columns or DocumentColumns()
+    if out is not None:
+        _refuse(Path(out), store.is_documents_folder, "documents")
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
         own = {**asdict(settings), **asdict(rules), **asdict(columns), "documents": _named(documents)}
         if job.folder and job.is_complete(store.is_run_folder, own, (None,)):  # lam is found
@@ -151,28 +156,23 @@ def place_documents(
     loaded = run if isinstance(run, Run) else store.load_run(run)
     topics, columns = topics_of(loaded), columns or DocumentColumns()
     rules = topics.rules if errors is None else TextRules.of({**loaded.config, "errors": errors})
+    _refuse(Path(out), store.is_run_folder, "a run")
+    if isinstance(embeddings, Vectors):
+        raise InputError("vectors of words belong to: wordforest topics. Give embeddings of these documents, or none.")
+    labels = label_nodes(loaded.vectors, LABEL_WORDS, stop_words=stop_words or loaded.config.get("stop_words", ()))
+    _placed(loaded, labels, edits)  # what is wrong with edits is told before the work is done
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, report=report) as job:
         own = {"run": str(run) if isinstance(run, str | Path) else "", "bins": bins, "format": form, **asdict(columns)}
-        own |= {"edits": [[kind, list(nodes)] for kind, nodes in edits], "documents": _named(documents)}
+        made = [*loaded.config.get("edits", ()), *edits]
+        own |= {"edits": [[kind, list(nodes)] for kind, nodes in made], "documents": _named(documents)}
+        own |= {"texts": texts, "stop_words": [*stop_words], "errors": rules.errors}
         if job.is_complete(store.is_documents_folder, own):
             return store.load_documents(out)
         job.begin(own)
         chunks = _Chunks(Path(out), texts)
         read = _progressing(_read(documents, columns.columns, rules, job), job)
-        ids, fields, shares = chunks.coded(read, topics, embeddings, job)
-        names = label_nodes(loaded.vectors, LABEL_WORDS, stop_words=stop_words or loaded.config.get("stop_words", ()))
-        placed = edited(
-            DocumentShares(
-                ids,
-                shares.matrix,
-                topics.coder.forest,
-                [" ".join(label) for label in names],
-                loaded.nodes.get("stability"),
-                fields,
-                shares.typicality,
-            ),
-            edits,
-        )
+        ids, fields, shares = chunks.coded(_usable(read, columns, bins), topics, embeddings, job)
+        placed = _placed(loaded, labels, edits, ids, fields, shares)
         _tell(placed, job)
         job.report.say("writing tables")
         store.save_documents(
@@ -189,6 +189,41 @@ def place_documents(
         )
         job.end(f"{len(ids)} documents on {len(placed.forest)} nodes")
     return store.load_documents(out)
+
+
+def _refuse(folder: Path, is_other: Callable[[Path], bool], what: str) -> None:
+    """Refuse to write where something of another kind is, which would be lost."""
+    if is_other(folder):
+        raise InputError(f"{folder} holds {what}, which would be lost. Choose another --out.")
+
+
+def _placed(
+    run: Run,
+    labels: Labels,
+    edits: Sequence[Edit],
+    ids: Sequence[str] = (),
+    fields: Mapping[str, Sequence[Any]] | None = None,
+    shares: Shares | None = None,
+) -> DocumentShares:
+    """Return documents on the forest of a run, with the edits and names that it was saved with, and more edits."""
+    config, shares = run.config, shares or join_shares([], len(run.forest))
+    names = [" ".join(label) for label in labels]
+    stability = run.nodes.get("stability")
+    placed = DocumentShares(ids, shares.matrix, run.forest, names, stability, fields or {}, shares.typicality)
+    given = {int(node): name for node, name in config.get("names", {}).items()}
+    return edited(named(edited(placed, config.get("edits", ())), given), edits)
+
+
+def _usable(documents: Iterator[Document], columns: DocumentColumns, bins: int | str | None) -> Iterator[Document]:
+    """Yield documents; what is wrong with the columns of the first is told before the work is done."""
+    first = [*islice(documents, _CHUNK)]
+    for name in filter(None, (columns.time, columns.group)):
+        if first and not any(name in one.fields for one in first):
+            raise InputError(f"the documents have no column {name!r}. Leave it out, or give a table that has it.")
+    times = [one.fields.get(columns.time) for one in first] if columns.time else []
+    if not all(map(is_missing, times)):
+        binned(times, bins)
+    yield from chain(first, documents)
 
 
 def _of_documents(embeddings: Any, rows: list[int], n: int) -> Any:
