@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -90,6 +91,10 @@ class DocumentShares:
 
     def main_path(self) -> NDArray[np.int64]:
         """Return the strongest root of every document, its strongest child, and so on, (n, depths); -1 at the end."""
+        return self._main_path
+
+    @cached_property
+    def _main_path(self) -> NDArray[np.int64]:
         depth, parent = self.forest.depth, self.forest.parent
         path = np.full((self.shares.shape[0], int(depth.max()) + 1), -1, dtype=np.int64)
         for first in range(0, len(path), _BLOCK):
@@ -110,11 +115,9 @@ class DocumentShares:
         value = column.data if self.typicality is None else column.data * self.typicality[column.indices]
         return [int(row) for row in column.indices[np.argsort(-value, kind="stable")[:k]]]
 
-    @property
+    @cached_property
     def _by_node(self) -> Any:
-        if "by_node" not in self.__dict__:
-            self.__dict__["by_node"] = sparse.csc_array(self.shares)
-        return self.__dict__["by_node"]
+        return sparse.csc_array(self.shares)
 
 
 def edited(placed: DocumentShares, edits: Sequence[Edit]) -> DocumentShares:

@@ -229,7 +229,11 @@ def _write_csv(path: Path, table: Table) -> None:
     with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table)
-        writer.writerows(zip(*(map(_cell, column) for column in table.values()), strict=True))
+        writer.writerows(zip(*map(_cells, table.values()), strict=True))
+
+
+def _cells(column: Sequence[Any]) -> Iterable[Any]:
+    return column if {*map(type, column)} <= {int, str} else map(_cell, column)
 
 
 def _cell(value: Any) -> Any:
