@@ -19,7 +19,7 @@ from wordforest.documents import groups, tables
 from wordforest.documents.bags import count_words, join_bags, learn_words
 from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited
 from wordforest.documents.space import Space, space_of_codes
-from wordforest.documents.times import binned, is_missing
+from wordforest.documents.times import binned
 from wordforest.documents.topics import (
     LABEL_WORDS,
     TopicForest,
@@ -42,6 +42,7 @@ from wordforest.store.documents import as_line
 from wordforest.store.tensors import checked_csr, csr_tensors, read_metadata, read_tensors, write_tensors
 from wordforest.text import TextRules, Vocabulary, WordRules
 from wordforest.text.documents import Columns, Document, read_documents, read_files
+from wordforest.text.tables import is_missing
 from wordforest.vectors import Vectors
 
 _CHUNK = 1 << 12  # documents of a task, and of a step that is not done twice
@@ -171,7 +172,7 @@ def place_documents(
         job.begin(own)
         chunks = _Chunks(Path(out), texts)
         read = _progressing(_read(documents, columns.columns, rules, job), job)
-        ids, fields, shares = chunks.coded(_usable(read, columns, bins), topics, embeddings, job)
+        ids, fields, shares = chunks.coded(_dated(read, columns, bins), topics, embeddings, job)
         placed = _placed(loaded, labels, edits, ids, fields, shares)
         _tell(placed, job)
         job.report.say("writing tables")
@@ -214,12 +215,9 @@ def _placed(
     return edited(named(edited(placed, config.get("edits", ())), given), edits)
 
 
-def _usable(documents: Iterator[Document], columns: DocumentColumns, bins: int | str | None) -> Iterator[Document]:
-    """Yield documents; what is wrong with the columns of the first is told before the work is done."""
+def _dated(documents: Iterator[Document], columns: DocumentColumns, bins: int | str | None) -> Iterator[Document]:
+    """Yield documents; what is wrong with the times of the first is told before the work is done."""
     first = [*islice(documents, _CHUNK)]
-    for name in filter(None, (columns.time, columns.group)):
-        if first and not any(name in one.fields for one in first):
-            raise InputError(f"the documents have no column {name!r}. Leave it out, or give a table that has it.")
     times = [one.fields.get(columns.time) for one in first] if columns.time else []
     if not all(map(is_missing, times)):
         binned(times, bins)

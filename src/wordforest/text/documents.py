@@ -128,6 +128,8 @@ def read_files(
         found = [(name, find_sources(name, notice)) for name in names]
         places = [(Path(name) if Path(name).is_dir() else None, sources) for name, sources in found]
         several = sum(len(sources) for _, sources in places) > 1
+        if not any(table_kind(source) for _, sources in places for source in sources):
+            _refuse_columns(str(names[0]), replace(columns, text=None, id=None))
         for folder, sources in places:
             for source in sources:
                 name = str(Path(source).relative_to(folder)) if folder else source
