@@ -130,7 +130,11 @@ def learn_topics_of(
         for note in topics.notes:
             job.report.say(note)
         run = as_run(topics, {**own, "n_counted": len(bags.ids)}, history)
+        by_depth = ", ".join(map(str, np.bincount(run.forest.depth)))
+        job.report.say(f"{by_depth} nodes by depth, from {len(bags.ids)} documents")
         job.save_run(run)
+        if job.folder:
+            job.report.say(f"next: wordforest documents {job.folder} DOCS --out FOLDER")
     return run
 
 
