@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import pairwise
@@ -43,6 +43,7 @@ LEVELS = (20, 60, 180)  # as far as the documents reach
 _DOCUMENTS_A_NODE = 100  # on average: of levels with fewer, half of the documents shows other nodes
 MAX_VOCAB = 30_000
 LABEL_WORDS = 4  # of a node's name
+_BLOCK = 1 << 13  # documents that are placed at a time
 _FEWEST = 10  # documents with known words that topics can be learned from
 
 
@@ -282,9 +283,9 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(note, ConvergenceWarning, stacklevel=2)
         self.restored(topics)
         self.settings_ = settings
-        given = None if topics.coder.space.words_embedded else self.embeddings
-        shares = topics.coder.shares(bags.counts, given, executor)
-        self.documents_ = self._placed(bags.ids, bags.fields, shares)
+        embeddings = None if topics.coder.space.words_embedded else self.embeddings
+        blocks = (bags.counts[first : first + _BLOCK] for first in range(0, len(bags.ids), _BLOCK))
+        self.documents_ = self._placed(bags.ids, bags.fields, self._shares(blocks, embeddings, executor))
         return self
 
     def restored(self, topics: Topics, config: Mapping[str, Any] | None = None) -> TopicForest:
@@ -319,15 +320,15 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "topics_")
         topics, executor = self.topics_, self._executor()
         ids: list[str] = []
-        parts: list[Shares] = []
-        given = None if embeddings is None else np.asarray(embeddings)
-        for bags in count_words(read_documents(documents, id=id), topics.vocabulary, topics.rules, executor=executor):
-            here = slice(len(ids), len(ids) + len(bags.ids))
-            parts.append(topics.coder.shares(bags.counts, None if given is None else given[here], executor))
-            ids += bags.ids
-        if given is not None and len(given) > len(ids):
-            raise InputError(f"{len(given)} embeddings came for {len(ids)} documents. Give a row for each.")
-        return self._placed(ids, {}, join_shares(parts, len(topics.coder.forest)))
+
+        def blocks() -> Iterator[CSR]:
+            read = read_documents(documents, id=id)
+            for bags in count_words(read, topics.vocabulary, topics.rules, executor=executor):
+                ids.extend(bags.ids)
+                yield bags.counts
+
+        shares = self._shares(blocks(), embeddings, executor)
+        return self._placed(ids, {}, shares)
 
     def get_topic_info(self) -> Any:
         """Return a data frame with a row for every node: parent, depth, label, share, typical documents."""
@@ -404,6 +405,17 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fitted(self) -> DocumentShares:
         check_is_fitted(self, "topics_")
         return self.documents_
+
+    def _shares(self, blocks: Iterable[CSR], embeddings: Any, executor: Executor) -> Shares:
+        """Return the shares of documents that come some at a time: codes are dense for a while."""
+        given, n, parts = None if embeddings is None else np.asarray(embeddings), 0, []
+        for counts in blocks:
+            own = None if given is None else given[n : n + counts.shape[0]]
+            parts.append(self.topics_.coder.shares(counts, own, executor))
+            n += counts.shape[0]
+        if given is not None and len(given) > n:
+            raise InputError(f"{len(given)} embeddings came for {n} documents. Give a row for each.")
+        return join_shares(parts, len(self.topics_.coder.forest))
 
     def _placed(self, ids: Sequence[str], fields: Mapping[str, Sequence[Any]], shares: Shares) -> DocumentShares:
         topics = self.topics_
