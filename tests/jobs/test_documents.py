@@ -367,6 +367,6 @@ def test_of_too_many_documents_those_drawn_by_id_are_learned_from_with_their_emb
     assert 50 < len(kept) < 150
     assert kept == sorted(kept)
     np.testing.assert_array_equal(seen["embeddings"], E[kept])
-    keys = np.array([jobs.document_key(row["name"]) for row in ROWS], dtype=np.uint64)
+    keys = np.array([jobs.key_of(row["name"]) for row in ROWS], dtype=np.uint64)
     assert keys[kept].max() < np.delete(keys, kept).min()
     assert any(f"learned from {len(kept)} of 200 documents" in line for line in said.lines)

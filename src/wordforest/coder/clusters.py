@@ -8,8 +8,9 @@ or others before it, do not change them. Neither does the number of threads chan
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,16 @@ _STEPS = 60  # of a run, at most
 _TOGETHER = 1 << 22  # distances that are held at a time: runs go side by side through one matrix product
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # sets runs apart, as in SplitMix64
 _NEAREST = 1e-12  # squared distance of points that are the same
+
+
+def key_of(name: str) -> int:
+    """Return the key of a point with a name, a word or the id of a document: the same in any collection."""
+    return int.from_bytes(blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+
+def keys_of(names: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the keys of points, (n,)."""
+    return np.array([*map(key_of, names)], dtype=np.uint64)
 
 
 @dataclass(eq=False)

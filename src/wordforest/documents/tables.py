@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wordforest.coder.forest import Forest
 from wordforest.documents.groups import GroupShares
+from wordforest.documents.shares import DocumentShares
 from wordforest.errors import MissingExtraError
 
 Table: TypeAlias = dict[str, list[Any]]
@@ -17,24 +16,7 @@ Table: TypeAlias = dict[str, list[Any]]
 _TYPICAL = 3  # documents named with a node
 
 
-class OnForest(Protocol):
-    """Documents on a forest: n ids, shares (n, M), a label for each of the M nodes."""
-
-    @property
-    def ids(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def shares(self) -> Any: ...  # noqa: D102
-    @property
-    def forest(self) -> Forest: ...  # noqa: D102
-    @property
-    def labels(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def stability(self) -> Any: ...  # noqa: D102
-    def main_path(self) -> NDArray[Any]: ...  # noqa: D102
-    def typical(self, node: int, k: int) -> Sequence[Any]: ...  # noqa: D102
-
-
-def topic_info(documents: OnForest) -> Table:
+def topic_info(documents: DocumentShares) -> Table:
     """Return a row for every node: its place, its share of all documents, and how many have it on their main path."""
     forest, path = documents.forest, documents.main_path()
     M, shares = len(forest), documents.shares
@@ -51,7 +33,7 @@ def topic_info(documents: OnForest) -> Table:
     }
 
 
-def document_info(documents: OnForest) -> Table:
+def document_info(documents: DocumentShares) -> Table:
     """Return a row for every document: the node of its main path at each depth, -1 below its end, and the shares."""
     from scipy.sparse import csr_array
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -18,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from wordforest.coder.clusters import keys_of
 from wordforest.coder.fit import Fitted, Plan, fit
 from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import NonNegativeL1
@@ -118,7 +118,7 @@ def learn_topics(
         seed=settings.seed,
         executor=executor,
     )
-    keys = document_keys(bags.ids)
+    keys = keys_of(bags.ids)
     given = None if space.words_embedded or embeddings is None else np.asarray(embeddings)
     known = np.flatnonzero((counts @ (space.weights > 0) > 0) | (given is not None))
     learned = np.sort(known[np.argsort(keys[known], kind="stable")[: settings.n_documents]])
@@ -187,16 +187,6 @@ def word_embeddings(vocabulary: Vocabulary, vectors: Vectors) -> WordEmbeddings:
     for row in known:
         matrix[row] = vectors[vocabulary.words[row]]
     return WordEmbeddings(matrix)
-
-
-def document_keys(ids: Sequence[str]) -> NDArray[np.uint64]:
-    """Return a number for every document that belongs to its id in any collection, (n,)."""
-    return np.array([document_key(one) for one in ids], dtype=np.uint64)
-
-
-def document_key(id: str) -> int:  # noqa: A002 as it is called
-    """Return a number that belongs to the id of a document."""
-    return int.from_bytes(blake2b(id.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
 def _fit_aloud(rows: Any, plan: Plan) -> Fitted:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from wordforest import store
+from wordforest.coder.clusters import key_of
 from wordforest.documents import groups, tables
 from wordforest.documents.bags import count_words, join_bags, learn_words
 from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited
@@ -25,7 +26,6 @@ from wordforest.documents.topics import (
     TopicForest,
     Topics,
     TopicSettings,
-    document_key,
     join_shares,
     learn_topics,
     named,
@@ -352,7 +352,7 @@ def _fitting(documents: Iterator[Document], job: Job) -> tuple[Iterator[Document
     kept: list[tuple[int, int, Document]] = []  # a heap by key, the largest first
     n = 0
     for n, document in enumerate(documents, 1):
-        heapq.heappush(kept, (-document_key(document.id), -n, document))
+        heapq.heappush(kept, (-key_of(document.id), -n, document))
         size += _size(document)
         while size > most and len(kept) > 1:
             size -= _size(heapq.heappop(kept)[2])

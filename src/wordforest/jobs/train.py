@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest import store
+from wordforest.coder.clusters import keys_of
 from wordforest.coder.fit import Fitted, Plan, fit, start_named
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import State, Step, check_learning_fits
@@ -117,12 +116,6 @@ def _nodes(job: Job, rows: Rows, plan: Plan, fitted: Fitted, settings: TrainSett
     return nodes
 
 
-def _keys(words: Sequence[str]) -> NDArray[np.uint64]:
-    """Return a number for every word that belongs to it in any text, (V,)."""
-    digests = b"".join(blake2b(word.encode(), digest_size=8).digest() for word in words)
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
-
-
 def _plan(
     settings: TrainSettings, forest: Forest, loss: Loss, rows: Rows, vocabulary: Vocabulary, matrix: Matrix
 ) -> Plan:
@@ -145,7 +138,7 @@ def _plan(
         settings={name: getattr(settings, name) for name in names},
         allocate=matrix.allocate,
         additive=settings.additive,
-        keys=_keys(vocabulary.words) if settings.additive else None,
+        keys=keys_of(vocabulary.words) if settings.additive else None,
     )
 
 
