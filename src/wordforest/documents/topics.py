@@ -40,6 +40,7 @@ CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Learn: TypeAlias = Callable[[Any, Plan], Fitted]
 
 LEVELS = (20, 60, 180)  # as far as the documents reach
+_CLUSTERED = 12_000  # documents at most; more take longer and change little
 _DOCUMENTS_A_NODE = 100  # on average: of levels with fewer, half of the documents shows other nodes
 MAX_VOCAB = 30_000
 LABEL_WORDS = 4  # of a node's name
@@ -160,7 +161,7 @@ def _plan(settings: TopicSettings, levels: tuple[int, ...], keys: NDArray[np.uin
         lambda _: NonNegativeL1(1.0 if settings.lam is None else settings.lam),
         auto_lam=settings.lam is None,
         density=density,
-        start=NestedStart(len(keys), drawn=True, levels=levels, least_rows=settings.least_documents),
+        start=NestedStart(_CLUSTERED, drawn=True, levels=levels, least_rows=settings.least_documents),
         seed=settings.seed,
         additive=True,
         centred=True,
