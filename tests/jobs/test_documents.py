@@ -332,6 +332,17 @@ def test_embeddings_of_documents_come_in_blocks_with_them(embedded: Path, tmp_pa
     np.testing.assert_allclose(found.shares.toarray(), topics.coder.shares(bags.counts, E).matrix.toarray(), atol=2e-3)
 
 
+def test_other_embeddings_are_not_what_was_begun_with(embedded: Path, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"columns": COLUMNS, "resume": True}
+    learn_topics_of(ROWS, out=embedded, settings=SETTINGS, embeddings=E, **asked)
+    place_documents(embedded, ROWS, out=tmp_path, embeddings=E, **asked)
+    for other in (E + 1, None, E.T.copy().T[::-1]):
+        with pytest.raises(InputError, match="complete, but with embeddings"):
+            learn_topics_of(ROWS, out=embedded, settings=SETTINGS, embeddings=other, **asked)
+        with pytest.raises(InputError, match="complete, but with embeddings"):
+            place_documents(embedded, ROWS, out=tmp_path, embeddings=other, **asked)
+
+
 @pytest.mark.parametrize("n", [0, 150, 201])
 def test_embeddings_of_another_length_are_refused(embedded: Path, tmp_path: Path, n: int) -> None:
     other = np.resize(E, (n, 6))

@@ -95,6 +95,7 @@ def learn_topics_of(
         _refuse(Path(out), store.is_documents_folder, "documents")
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
         own = {**asdict(settings), **asdict(rules), **asdict(columns), "documents": _named(documents)}
+        own["embeddings"] = _digest(embeddings)
         if job.folder and job.is_complete(store.is_run_folder, own, (None,)):  # lam is found
             return store.load_run(job.folder)
         job.begin(own)
@@ -171,6 +172,7 @@ def place_documents(
         made = [*loaded.config.get("edits", ()), *edits]
         own |= {"edits": [[kind, list(nodes)] for kind, nodes in made], "documents": _named(documents)}
         own |= {"texts": texts, "stop_words": [*stop_words], "errors": rules.errors}
+        own["embeddings"] = _digest(embeddings)
         if job.is_complete(store.is_documents_folder, own):
             return store.load_documents(out)
         job.begin(own)
@@ -235,6 +237,15 @@ def _of_documents(embeddings: Any, rows: list[int], n: int) -> Any:
     if len(embeddings) != n:
         raise InputError(f"{len(embeddings)} embeddings came for {n} documents. Give a row for each, in their order.")
     return embeddings if len(rows) == n else embeddings[rows]
+
+
+def _digest(embeddings: Any) -> str:
+    """Return what tells embeddings of documents or words from others; nothing of none."""
+    if embeddings is None:
+        return ""
+    values = embeddings.matrix if isinstance(embeddings, Vectors) else np.asarray(embeddings)
+    stored: Any = np.ascontiguousarray(values.data)  # of a sparse matrix what is not zero
+    return blake2b(stored, digest_size=16).hexdigest()
 
 
 def _named(documents: Any) -> list[str]:
