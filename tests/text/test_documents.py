@@ -176,6 +176,12 @@ def test_columns_of_a_file_without_any_are_refused(tmp_path: Path) -> None:
         found(tmp_path / "a.txt", text="body")
 
 
+def test_a_text_in_place_of_an_id_is_told(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "a.csv", [{"key": 1, "body": "a ship " * 200}])
+    with pytest.raises(InputError, match=r"row 1: its id, body, has 1,400 characters"):
+        found(path, text="body", id="body")
+
+
 def test_a_text_in_place_of_a_path_is_told() -> None:
     with pytest.raises(InputError, match="cannot be found"):
         found("a ship " * 1000)

@@ -36,6 +36,7 @@ from wordforest.text.tables import (
 )
 
 Notice: TypeAlias = Callable[[str], None]
+_LONGEST_ID = 1000  # characters: a table of ids is as wide as the longest
 _LOOK = 1000  # rows that are looked at before the columns are known
 
 
@@ -76,6 +77,8 @@ class Columns:
         text, *others = row[0], *map(_valid, row[1:])
         known = others.pop(0) if self.id else None
         own = number if is_missing(known) else str(known)
+        if len(own) > _LONGEST_ID:
+            raise InputError(f"row {number}: its id, {self.id}, has {len(own):,} characters. Name another column.")
         return Document(own, text_of(text), dict(zip(self.keep, others, strict=True)))
 
 
