@@ -257,3 +257,10 @@ def test_what_is_no_text_is_refused(bad: Any) -> None:
 def test_standard_input_is_a_line_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"one\ntwo")))
     assert found("-") == [("1", "one"), ("2", "two")]
+
+
+def test_a_column_that_the_last_table_lacks_is_told_before_the_first_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,year\none two,1990\n")
+    (tmp_path / "b.csv").write_text("text\nthree four\n")
+    with pytest.raises(InputError, match=r"b\.csv: there is no column 'year'"):
+        next(read_files([tmp_path / "a.csv", tmp_path / "b.csv"], Columns(keep=("year",))))

@@ -192,6 +192,7 @@ def checked_embeddings(embeddings: Any, n: int, n_columns: int | None = None) ->
 
 def _without(counts: CSR, column: int) -> CSR:
     """Return counts without those of one column; its place stays."""
-    kept = counts.indices != column
-    indptr = np.concatenate(([0], np.cumsum(kept)))[counts.indptr]
-    return sparse.csr_array((counts.data[kept], counts.indices[kept], indptr), shape=counts.shape)
+    others = counts.copy()
+    others.data[others.indices == column] = 0
+    others.eliminate_zeros()
+    return others

@@ -102,6 +102,7 @@ def learn_topics_of(
         read = _progressing(_read(documents, columns.columns, rules, job), job)
         fitting, rows_of, n = _fitting(read, job)
         embeddings = _of_documents(embeddings, rows_of, n)
+        job.report.say("counting words")
         vocabulary, bags = learn_words(
             fitting,
             rules,

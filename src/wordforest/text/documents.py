@@ -131,8 +131,12 @@ def read_files(
         found = [(name, find_sources(name, notice)) for name in names]
         places = [(Path(name) if Path(name).is_dir() else None, sources) for name, sources in found]
         several = sum(len(sources) for _, sources in places) > 1
-        if not any(table_kind(source) for _, sources in places for source in sources):
+        tables = [source for _, sources in places for source in sources if table_kind(source)]
+        if not tables:
             _refuse_columns(str(names[0]), replace(columns, text=None, id=None))
+        for table in tables[1:]:  # of the last, too, before the first is read
+            text, own = text_column(table, columns.text, errors)
+            check_columns(table, columns.among(own, text).others, own)
         for folder, sources in places:
             for source in sources:
                 name = str(Path(source).relative_to(folder)) if folder else source
