@@ -325,12 +325,12 @@ def default(name: str, taker: str = "") -> Any:
     return row.by.get(taker, row.default)
 
 
-def usual_density(additive: bool, n_nodes: int, n_levels: int) -> float:
+def usual_density(additive: bool, n_nodes: int, n_levels: int, paths: float = 2) -> float:
     """Return the share of non-zeros that ``lam="auto"`` aims at where none is given.
 
-    An additive forest to read has 0.069, but in a small one a word needs room for two paths, or many have none.
+    An additive forest to read has 0.069, but in a small one a word needs room for two ``paths``, or many have none.
     """
-    return max(0.069, min(0.5, 2 * n_levels / n_nodes)) if additive else 0.5
+    return max(0.069, min(0.5, paths * n_levels / n_nodes)) if additive else 0.5
 
 
 def taken_by(name: str) -> list[Option]:

@@ -40,6 +40,7 @@ CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Learn: TypeAlias = Callable[[Any, Plan], Fitted]
 
 LEVELS = (20, 60, 180)  # as far as the documents reach
+_PATHS = 1.2  # that a document has in a small forest: with more, trees that are opposites are on together
 _CLUSTERED = 12_000  # documents at most; more take longer and change little
 _DOCUMENTS_A_NODE = 100  # on average: of levels with fewer, half of the documents shows other nodes
 MAX_VOCAB = 30_000
@@ -155,7 +156,7 @@ def usual_levels(n_documents: int) -> tuple[int, ...]:
 
 def _plan(settings: TopicSettings, levels: tuple[int, ...], keys: NDArray[np.uint64]) -> Plan:
     most = Forest.flat(min(sum(levels), len(keys)))  # the start finds the shape
-    density = settings.density or usual_density(True, sum(levels), len(levels))
+    density = settings.density or usual_density(True, sum(levels), len(levels), _PATHS)
     return Plan(
         most,
         lambda _: NonNegativeL1(1.0 if settings.lam is None else settings.lam),
