@@ -347,7 +347,7 @@ def _read(documents: Any, columns: Columns, rules: TextRules, job: Job) -> Itera
 
 
 def _progressing(documents: Iterable[Document], job: Job) -> Iterator[Document]:
-    n = 0
+    job.report(Event("documents", n := 0, None, "documents"))
     for n, document in enumerate(documents, 1):
         if n % _CHUNK == 0:
             job.report(Event("documents", n, None, "documents"))
