@@ -296,7 +296,8 @@ def halves_table(rows: dict[str, list[dict[str, Any]]]) -> list[str]:
 def _title(name: str) -> str:
     """A way's title, with what more its name in the table of halves says."""
     way, _, more = name.partition(" ")
-    return f"{WAYS[way].title.partition(' (')[0]} {more}".strip() if more else WAYS[way].title
+    title = WAYS[way].title
+    return f"{title.partition(' (')[0]} {more}".strip() if more or way == "forest" else title
 
 
 def forget(work: Path, names: Iterable[str]) -> None:
