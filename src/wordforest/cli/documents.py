@@ -46,8 +46,9 @@ def topics(
 ) -> None:
     """Learn topics at every depth from documents."""
     from wordforest.documents.topics import MAX_VOCAB, TopicSettings
-    from wordforest.jobs.documents import DocumentColumns, Sources, learn_topics_of
+    from wordforest.jobs.documents import DocumentColumns, learn_topics_of
     from wordforest.text import TextRules
+    from wordforest.text.reader import Corpus
 
     settings = TopicSettings(
         levels=_levels(levels) if levels else None,
@@ -61,7 +62,7 @@ def topics(
     )
     with reporter(quiet, json) as report:
         learn_topics_of(
-            Sources(docs),
+            Corpus(docs),
             out=out,
             columns=DocumentColumns(text, id),
             rules=TextRules(tokenizer, lowercase, numbers, errors),
@@ -105,14 +106,15 @@ def documents(
     json: bool,
 ) -> None:
     """Find the shares of a forest's nodes in documents: topics at every depth, groups, time."""
-    from wordforest.jobs.documents import DocumentColumns, Sources, place_documents
+    from wordforest.jobs.documents import DocumentColumns, place_documents
+    from wordforest.text.reader import Corpus
 
     edits: list[Any] = [("merge", _nodes(one)) for one in merge or ()]
     edits += [("hide", _nodes(hide))] if hide else []
     with reporter(quiet, json) as report:
         place_documents(
             run,
-            Sources(docs),
+            Corpus(docs),
             out=out,
             columns=DocumentColumns(text, id, time, group),
             embeddings=_read(embeddings),

@@ -42,18 +42,12 @@ from wordforest.store.documents import as_line
 from wordforest.store.tensors import checked_csr, csr_tensors, read_metadata, read_tensors, write_tensors
 from wordforest.text import TextRules, Vocabulary, WordRules
 from wordforest.text.documents import Columns, Document, read_documents, read_files
+from wordforest.text.reader import Corpus
 from wordforest.text.tables import is_missing
 from wordforest.vectors import Vectors
 
 _CHUNK = 1 << 12  # documents of a task, and of a step that is not done twice
 _DOCUMENT_BYTES = 500  # of what is kept beside its text
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Names of files, folders, globs and URLs that hold documents."""
-
-    names: list[str]
 
 
 @dataclass(frozen=True)
@@ -251,8 +245,8 @@ def _digest(embeddings: Any) -> str:
 
 def _named(documents: Any) -> list[str]:
     """Return the names of sources, for the record; objects of Python have none."""
-    if isinstance(documents, Sources):
-        return documents.names
+    if isinstance(documents, Corpus):
+        return [*documents]
     return [str(documents)] if isinstance(documents, str | Path) else []
 
 
@@ -339,8 +333,8 @@ def _chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
 
 def _read(documents: Any, columns: Columns, rules: TextRules, job: Job) -> Iterator[Document]:
     """Return documents from paths, or from objects of Python."""
-    if isinstance(documents, Sources):
-        return read_files(documents.names, columns, rules.errors, job.report.say)
+    if isinstance(documents, Corpus):
+        return read_files(documents, columns, rules.errors, job.report.say)
     return read_documents(
         documents, text=columns.text, id=columns.id, keep=columns.keep, errors=rules.errors, notice=job.report.say
     )
