@@ -58,6 +58,17 @@ class TestVectors:
         assert back.words == there.words
         assert np.array_equal(back.dense, there.dense)
 
+    @pytest.mark.parametrize("name", ["v.txt", "v.vec.gz", "v.bin", "v.glove", "v.tsv", "v.npz", "v.parquet", "copy"])
+    def test_convert_says_where_the_forest_is_lost(self, run, tmp_path, name):
+        done("convert", run, tmp_path / name)
+        is_kept = wf.read_vectors(tmp_path / name).forest is not None
+        other = tmp_path / f"again{name}"
+        assert ("no place for the forest" in done("convert", run, other).stderr) is not is_kept
+
+    def test_convert_says_nothing_of_a_forest_that_is_flat(self, tmp_path):
+        wf.write_vectors(tmp_path / "flat", wf.Vectors(["a", "b"], np.eye(2)))
+        assert "forest" not in done("convert", tmp_path / "flat", tmp_path / "v.txt").stderr
+
     @pytest.mark.parametrize("name", ["copy", "v.npz", "v.safetensors", "v.parquet"])
     def test_convert_keeps_labels_where_it_keeps_the_forest(self, run, tmp_path, name):
         own = shutil.copytree(run, tmp_path / "own")
@@ -153,6 +164,10 @@ def test_path_tells_where_words_part(readable: Path) -> None:
 def test_export_writes_features_with_their_names(readable: Path, tmp_path: Path) -> None:
     done("export", readable, tmp_path / "features.npz")
     features = sparse.load_npz(tmp_path / "features.npz")
+    with np.load(tmp_path / "features.npz") as file:
+        words, names = file["words"].tolist(), file["names"].tolist()
+    assert words == [*wf.load_run(readable).words]
+    assert names == [line.split("\t")[1] for line in (tmp_path / "features.tsv").read_text().splitlines()[1:]]
     names = (tmp_path / "features.tsv").read_text(encoding="utf-8").splitlines()
     assert features.shape[1] == len(names) - 1 == 26
 

@@ -15,13 +15,14 @@ from wordforest.cli.command import (
     command,
     keep_existing,
     node_labels,
+    note,
     option,
     read_vectors,
 )
 from wordforest.errors import InputError
 
 _BASE = "https://example.org/forest/"
-_EXPORTS = "*.ttl SKOS in Turtle, *.jsonld SKOS in JSON-LD, *.npz features with their names in a .tsv beside."
+_EXPORTS = "*.ttl SKOS in Turtle, *.jsonld SKOS in JSON-LD, *.npz features with words and names, also a .tsv of these."
 _FORMATS = (
     "*.txt *.vec word2vec text, *.bin word2vec binary, *.glove GloVe text, *.npz, *.safetensors, *.parquet, *.tsv for "
     "the Embedding Projector, else a run folder."
@@ -139,8 +140,8 @@ def export(
         keep_existing(names, force)
         if (k, base, lang, title) != (10, _BASE, "en", "Forest"):
             raise InputError("-k, --base, --lang and --title are for a thesaurus, not for features. Leave them out.")
-        features, _ = reading.as_features(loaded, labels=labels)
-        store.write_sparse(out, features)
+        features, columns = reading.as_features(loaded, labels=labels)
+        store.write_sparse(out, features, words=loaded.words, names=columns)
         terminal.deliver(reading.names_as_tsv(loaded, labels=labels), names)
         sys.stderr.write(f"wrote {out}\n")
     elif suffix in (".ttl", ".jsonld"):
@@ -172,3 +173,5 @@ def convert(
         if job:
             job.checkpoint.remove()
     sys.stderr.write(f"wrote {target}: {len(vectors)} words, {vectors.n_dimensions} dimensions\n")
+    if vectors.forest is not None and vectors.forest.depth.any() and not store.keeps_forest(target):
+        note(f"{target} has no place for the forest; .npz, .safetensors, .parquet and run folders keep it.")

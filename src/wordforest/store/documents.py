@@ -23,7 +23,7 @@ from wordforest.runtime.disk import opened, zstd_library
 from wordforest.runtime.machine import Threads
 from wordforest.store.files import read_json, replace_file, replaced, settle, write_json
 from wordforest.store.formats.arrays import pyarrow_library
-from wordforest.store.tensors import CSR_NAMES, checked_csr, csr_tensors
+from wordforest.store.tensors import CSR_NAMES, checked_csr, write_sparse
 from wordforest.vectors import CSR
 
 Table: TypeAlias = Mapping[str, Sequence[Any]]  # columns of one length; cells are numbers, text, lists of text, or None
@@ -138,10 +138,8 @@ def save_documents(
                 write_table(staging / f"{name}.{form}", table)
         write_json(staging / "config.json", config)
         frames = np.empty((0, 2), np.int64) if texts is None else _write_texts(staging / TEXTS, texts, len(ids))
-        arrays: dict[str, Any] = csr_tensors(shares.astype(np.float32, copy=False))
-        arrays |= {"format": np.array(b"csr"), "_is_array": np.array(True)}  # for SciPy's load_npz
-        arrays |= {"documents": np.array(ids, dtype=np.str_), "nodes": np.arange(shares.shape[1]), "texts": frames}
-        np.savez_compressed(staging / SHARES, **arrays)
+        named = {"documents": np.array(ids, dtype=np.str_), "nodes": np.arange(shares.shape[1])}
+        write_sparse(staging / SHARES, shares.astype(np.float32, copy=False), **named, texts=frames)
 
 
 def load_documents(folder: str | Path) -> DocumentsFolder:

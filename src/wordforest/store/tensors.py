@@ -93,10 +93,11 @@ def _check_named(path: Path, names: Sequence[str], found: Iterable[str]) -> None
         )
 
 
-def write_sparse(path: Path, matrix: AnyCSR) -> None:
-    """Write a matrix as SciPy's load_npz reads it."""
+def write_sparse(path: Path, matrix: AnyCSR, **beside: Any) -> None:
+    """Write a matrix as SciPy's load_npz reads it, and arrays beside it, such as the names of its rows."""
+    arrays: dict[str, Any] = {**csr_tensors(matrix), **beside, "format": b"csr", "_is_array": True}
     with replace_file(path) as temporary, temporary.open("wb") as file:
-        sparse.save_npz(file, matrix)
+        np.savez_compressed(file, **arrays)
 
 
 def write_csr(path: Path, matrix: AnyCSR) -> None:

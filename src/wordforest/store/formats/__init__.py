@@ -18,7 +18,7 @@ from wordforest.store.formats import arrays, text
 from wordforest.store.formats.common import AGAIN, BOM, CHUNK, VectorFile, format_suffix
 from wordforest.vectors import Vectors, forest_of
 
-__all__ = ["read_vectors", "vector_files", "write_vectors"]
+__all__ = ["keeps_forest", "read_vectors", "vector_files", "write_vectors"]
 
 StrPath: TypeAlias = str | os.PathLike[str]
 Read: TypeAlias = Callable[[VectorFile], Vectors]
@@ -82,6 +82,11 @@ def vector_files(path: StrPath) -> tuple[Path, ...]:
     """Return the files or folders that ``write_vectors`` puts in place for a name."""
     target = Path(path)
     return (target, text.metadata_of(target)) if format_suffix(target.name) == ".tsv" else (target,)
+
+
+def keeps_forest(path: StrPath) -> bool:
+    """Return whether the format that a name asks for has a place for the forest."""
+    return format_suffix(Path(path).name) in _WHOLE
 
 
 def _read_run(source: VectorFile) -> Vectors:
