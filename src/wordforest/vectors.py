@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,19 @@ Neighbors: TypeAlias = list[tuple[str, float]]
 _ROUNDING = 1e-4  # of a parent's value: what sums of its children in few digits may be off
 _LEAST_USE = 1e-6  # a node that no word uses has no say
 _SUGGEST_FROM = 50_000  # first rows searched for a close spelling: all of a large vocabulary takes seconds
+
+
+class NodeNote(NamedTuple):
+    """What somebody wrote about a node: its name, whether it is hidden with all below it, and a remark."""
+
+    name: str = ""
+    hidden: bool = False
+    remark: str = ""
+
+
+def as_notes(labels: Mapping[int, str | NodeNote]) -> dict[int, NodeNote]:
+    """Return notes by node; a text is the name of one."""
+    return {node: NodeNote(note) if isinstance(note, str) else note for node, note in labels.items()}
 
 
 class UnknownWordError(InputError, KeyError):
@@ -49,7 +62,7 @@ class Vectors:
 
     Kept as write-protected float32, as an ndarray or as CSR without stored zeros. The caller's arrays
     are left alone; they are shared, not copied, where they are protected float32 already. ``labels`` are names that
-    somebody gave to nodes; they go before the words that a node is named by else.
+    somebody gave to nodes, or all that they noted of them; names go before the words that a node is named by else.
 
     >>> Vectors(["hot", "warm", "cold"], [[2, 0], [1, 1], [-1, 0]]).most_similar("hot", k=1)
     [('warm', 0.7071067690849304)]
@@ -61,13 +74,13 @@ class Vectors:
         matrix: Any,
         *,
         forest: Forest | None = None,
-        labels: Mapping[int, str] | None = None,
+        labels: Mapping[int, str | NodeNote] | None = None,
         nodes: Mapping[str, Any] | None = None,
     ) -> None:
         self.words: tuple[str, ...] = tuple(words)
         self.matrix: Dense | CSR = _protected_csr(matrix) if sparse.issparse(matrix) else _protected(matrix)
         self.forest = forest
-        self.given_labels = dict(labels or {})
+        self.notes = as_notes(labels or {})
         self.nodes = {name: np.asarray(values, dtype=np.float64) for name, values in (nodes or {}).items()}
         self._row = _rows_by_word(self.words)
         self._check()
@@ -81,7 +94,7 @@ class Vectors:
                 f"the forest has {len(self.forest)} nodes, but the matrix has {columns} columns. "
                 "Give the forest that these vectors were learned with, or none."
             )
-        for node in self.given_labels:
+        for node in self.notes:
             self.check_node(node)
         for name, values in self.nodes.items():
             if values.shape != (columns,) or not np.isfinite(values).all():
@@ -111,6 +124,19 @@ class Vectors:
         """M, the length of a vector."""
         return int(self.matrix.shape[1])
 
+    @property
+    def given_labels(self) -> dict[int, str]:
+        """Names that somebody gave to nodes."""
+        return {node: note.name for node, note in self.notes.items() if note.name}
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Nodes that somebody hid, and all below them, (M,): left out where a forest is read, never from numbers."""
+        forest, found = forest_of(self), np.zeros(self.n_dimensions, dtype=np.bool_)
+        for node, note in self.notes.items():
+            found[node : forest.end[node]] |= note.hidden
+        return found
+
     def index(self, word: str) -> int:
         """Return the row of a word."""
         try:
@@ -125,7 +151,7 @@ class Vectors:
 
     def first(self, n: int) -> Vectors:
         """Return the first n words, with all that is known of the dimensions."""
-        return Vectors(self.words[:n], self.matrix[:n], forest=self.forest, labels=self.given_labels, nodes=self.nodes)
+        return Vectors(self.words[:n], self.matrix[:n], forest=self.forest, labels=self.notes, nodes=self.nodes)
 
     @cached_property
     def comparable(self) -> Vectors:
@@ -142,7 +168,7 @@ class Vectors:
         else:
             values = np.sqrt(np.maximum(matrix.data, 0)) * weights[matrix.indices]
             matrix = sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
-        return Vectors(self.words, matrix, forest=self.forest, labels=self.given_labels)
+        return Vectors(self.words, matrix, forest=self.forest, labels=self.notes)
 
     @property
     def weights(self) -> NDArray[np.float64] | None:

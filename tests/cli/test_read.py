@@ -122,6 +122,17 @@ def test_labels_leave_out_stop_words_and_take_names_from_the_run(readable: Path,
     assert "My own name" in done("path", run, *users, *stop).stdout
 
 
+def test_hidden_nodes_are_left_out_where_the_forest_is_read(readable: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(readable, tmp_path / "run")
+    (run / "labels.tsv").write_text("1\tMine\thidden\tnot of interest\n")
+    shown = done("inspect", run).stdout
+    assert "hidden by labels.tsv: " in shown
+    assert "Mine" not in shown
+    assert 1 not in [node["node"] for node in json.loads(done("inspect", run, "--json").stdout)["nodes"]]
+    done("convert", run, tmp_path / "v.npz")
+    assert wf.read_vectors(tmp_path / "v.npz").notes[1] == ("Mine", True, "not of interest")
+
+
 def test_a_bad_file_of_labels_is_told_by_every_command_that_shows_them(readable: Path, tmp_path: Path) -> None:
     run = shutil.copytree(readable, tmp_path / "run")
     (run / "labels.tsv").write_text("1 no tab\n")

@@ -21,12 +21,20 @@ from wordforest.reading import (
     as_text,
     outline,
 )
-from wordforest.vectors import Vectors
+from wordforest.vectors import NodeNote, Vectors
 
 
 def test_text_indents_by_depth_and_joins_leaves_that_stand_side_by_side(sport: Vectors) -> None:
     text = "sport\n  ball goal\n    racket · goal\n  sprint\npiano\n  (no words)\n"
     assert as_text(outline(sport, labels=LABELS)) == text
+
+
+def test_hidden_nodes_and_all_below_them_are_left_out(sport: Vectors) -> None:
+    notes = {1: NodeNote(hidden=True), 5: NodeNote("music")}
+    hiding = Vectors(sport.words, sport.matrix, forest=sport.forest, labels=notes)
+    assert hiding.hidden.tolist() == [False, True, True, True, False, False, False]
+    assert as_text(outline(hiding, labels=LABELS)) == "sport\n  sprint\npiano\n  (no words)\n"
+    assert [line.label for line in outline(hiding) if line.node == 5] == [("music",)]
 
 
 def test_text_with_numbers_and_shares(sport: Vectors) -> None:

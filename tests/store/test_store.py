@@ -24,10 +24,12 @@ from wordforest.store import (
     remove_checkpoint,
     replace_file,
     save_counts,
+    save_note,
     save_run,
     write_json,
     write_text,
 )
+from wordforest.vectors import NodeNote
 
 
 def make_run(**changes: object) -> Run:
@@ -186,7 +188,7 @@ def test_labels_that_somebody_wrote_are_read_and_kept(tmp_path: Path) -> None:
         "\ufeffnode\tlabel\r\n2\tThings, in general\r\n\r\n0\t Größe \r\n".encode()
     )
     run = load_run(tmp_path / "run")
-    assert run.labels == {2: "Things, in general", 0: "Größe"}
+    assert run.vectors.given_labels == {2: "Things, in general", 0: "Größe"}
     assert run.vectors.labels[2] == ("Things, in general",)
     save_run(tmp_path / "other", replace(run, labels={**run.labels, 1: "a\ttab\n"}))
     assert (tmp_path / "other" / "labels.tsv").read_text("utf-8") == "0\tGröße\n1\ta tab\n2\tThings, in general\n"
@@ -201,6 +203,7 @@ def test_labels_that_somebody_wrote_are_read_and_kept(tmp_path: Path) -> None:
         ("0\tone\n3\tthree", "line 2: expected the number of a node from 0 to 2"),
         ("-1\tone", "line 1: expected"),
         ("1\t ", "line 1: expected"),
+        ("1\tone\tno", "line 1: the third column is 'no', but must be `hidden` or empty"),
         ("1\tone\n1\tuno", "line 2: node 1 has a label already. Keep one of them"),
     ],
 )
@@ -209,6 +212,32 @@ def test_a_bad_line_of_labels_is_named(tmp_path: Path, content: str, message: st
     (tmp_path / "labels.tsv").write_text(content)
     with pytest.raises(InputError, match=rf"labels\.tsv, {message}"):
         load_run(tmp_path)
+
+
+def test_notes_of_nodes_are_kept_one_by_one_and_taken_away(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run())
+    (tmp_path / "labels.tsv").write_text("0\tsize\n")
+    save_note(tmp_path, 2, NodeNote("things", hidden=True, remark="many\tand \n all"))
+    save_note(tmp_path, 1, NodeNote(remark="odd"))
+    assert (tmp_path / "labels.tsv").read_text() == "0\tsize\n1\t\t\todd\n2\tthings\thidden\tmany and all\n"
+    notes = load_run(tmp_path).vectors.notes
+    assert notes == {0: NodeNote("size"), 1: NodeNote(remark="odd"), 2: NodeNote("things", True, "many and all")}
+    assert save_note(tmp_path, 0, NodeNote()) == {node: notes[node] for node in (1, 2)}
+    with pytest.raises(InputError, match="from 0 to 2"):
+        save_note(tmp_path, 3, NodeNote("none"))
+
+
+def test_a_note_goes_into_run_folders_alone(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no run folder"):
+        save_note(tmp_path, 0, NodeNote("x"))
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_note_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    save_run(tmp_path, make_run())
+    (tmp_path / "labels.tsv").mkdir()
+    with pytest.raises(InputError, match=r"labels\.tsv: "):
+        save_note(tmp_path, 0, NodeNote("x"))
 
 
 @pytest.mark.parametrize(

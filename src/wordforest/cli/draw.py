@@ -259,9 +259,12 @@ def _chosen(asked: str | None, nodes: Mapping[str, list[Any]], depth: int, worth
 
 
 def _labels(vectors: Any, asked: int | None, usual: int, stop_words: Path | None) -> Any:
-    """Return the words of every node, or None for numbers alone: a node with two signs has no one name."""
+    """Return the words of every node, none of a hidden one; or None, numbers alone: two signs have no one name."""
     k = (0 if vectors.has_negatives else usual) if asked is None else asked
-    return node_labels(vectors, k, stop_words) if k else None
+    if not k:
+        return None
+    labels = node_labels(vectors, k, stop_words)
+    return [() if hidden else label for hidden, label in zip(vectors.hidden, labels, strict=True)]
 
 
 def _style(colors: str, style: str) -> FigureStyle:

@@ -123,6 +123,8 @@ def show_forest(
         f"non-zero: {vectors.density():.1%} ({by_depth})",
         title=f"{title}: {len(vectors)} words, {vectors.n_dimensions} dimensions",
     )
+    if n_hidden := int(vectors.hidden.sum()):
+        show(f"hidden by labels.tsv: {n_hidden} nodes")
     if not vectors.has_negatives:
         show(*reading.as_text(lines, numbers=True, shares=True).splitlines())
         return

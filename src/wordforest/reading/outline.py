@@ -43,11 +43,13 @@ class Line:
 def outline(
     vectors: Vectors, *, k: int = 5, labels: Labels | None = None, trees: Iterable[int] | None = None
 ) -> list[Line]:
-    """Return a line for each node in preorder; ``trees`` chooses some by number, in the order given."""
+    """Return a line for each node in preorder that is not hidden; ``trees`` chooses some by number, in their order."""
     named = given_or_made(vectors, labels, k)
     forest, used, known = forest_of(vectors), vectors.uses().tolist(), vectors.nodes.get("stability")
-    lines = []
+    lines, hidden = [], vectors.hidden
     for node in _chosen_nodes(forest, trees):
+        if hidden[node]:
+            continue
         position = (node, int(forest.parent[node]), int(forest.depth[node]))
         is_leaf = bool(forest.end[node] == node + 1)
         stability = None if known is None else float(known[node])

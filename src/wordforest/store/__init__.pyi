@@ -24,6 +24,7 @@ from .folders import load_run as load_run
 from .folders import read_counts as read_counts
 from .folders import remove_checkpoint as remove_checkpoint
 from .folders import save_counts as save_counts
+from .folders import save_note as save_note
 from .folders import save_run as save_run
 from .formats import keeps_forest as keeps_forest
 from .formats import read_vectors as read_vectors

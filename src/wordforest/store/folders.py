@@ -45,8 +45,9 @@ from wordforest.store.tensors import (
     write_csr_parts,
     write_tensors,
 )
-from wordforest.vectors import CSR, Vectors, first_non_finite_row
+from wordforest.vectors import CSR, NodeNote, Vectors, as_notes, first_non_finite_row
 
+LABELS = "labels.tsv"  # what somebody noted of nodes
 _OF_NODES = ("use", "stability")  # what forest.json may say of every node, beside its parent
 
 
@@ -54,9 +55,10 @@ _OF_NODES = ("use", "stability")  # what forest.json may say of every node, besi
 class Run:
     """Words with their counts (V,), codes A (V, M), dictionary D (C, M) if any, forest, config, history.
 
-    ``labels`` are names that somebody gave to nodes, by their numbers; ``nodes`` has what is known of every node, (M,)
-    each: ``use``, the share of words, and ``stability``. ``space`` are the arrays of ``documents/space.py`` where the
-    forest was learned from documents; its C contexts are then the coordinates of that space.
+    ``labels`` are names that somebody gave to nodes, by their numbers, or all that was noted of them; ``nodes`` has
+    what is known of every node, (M,) each: ``use``, the share of words, and ``stability``. ``space`` are the arrays of
+    ``documents/space.py`` where the forest was learned from documents; its C contexts are then the coordinates of that
+    space.
     """
 
     words: tuple[str, ...]
@@ -66,7 +68,7 @@ class Run:
     forest: Forest
     config: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
-    labels: dict[int, str] = field(default_factory=dict)
+    labels: Mapping[int, str | NodeNote] = field(default_factory=dict)
     nodes: dict[str, NDArray[Any]] = field(default_factory=dict)
     space: dict[str, NDArray[Any]] = field(default_factory=dict)
 
@@ -112,7 +114,7 @@ def save_run(folder: str | Path, run: Run, codes: Path | None = None) -> None:
         write_json(staging / "forest.json", {"parent": run.forest.parent.tolist(), **_plain(run.nodes)})
         write_history(staging / "history.jsonl", run.history)
         if run.labels:
-            write_text(staging / "labels.tsv", labels_as_text(run.labels))
+            write_text(staging / LABELS, labels_as_text(run.labels))
         if run.dictionary is not None:
             write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
         if run.space:
@@ -139,7 +141,7 @@ def load_run(folder: str | Path) -> Run:
     words, counts = read_vocab(folder / "vocab.tsv")
     of_nodes = read_json(folder / "forest.json")
     forest = parse_forest(folder / "forest.json", of_nodes.get("parent"))
-    labels = folder / "labels.tsv"
+    labels = folder / LABELS
     parts: dict[str, Any] = {
         "codes": read_csr(folder / CODES, ("float32",)),
         "dictionary": _read_dictionary(folder / "dictionary.safetensors"),
@@ -177,27 +179,49 @@ def read_history(path: Path) -> list[dict[str, Any]]:
     return [parse_object(text, path, line) for line, text in enumerate(lines, start=1) if text or len(lines) > 1]
 
 
-def labels_as_text(labels: Mapping[int, str]) -> str:
-    """Return names of nodes as lines: the number of a node, a tab, its name."""
-    return "".join(f"{node}\t{' '.join(label.split())}\n" for node, label in sorted(labels.items()))
+def labels_as_text(labels: Mapping[int, str | NodeNote]) -> str:
+    """Return what was noted of nodes as lines: number, name, ``hidden`` or nothing, remark, with tabs between."""
+    lines = []
+    for node, (name, hidden, remark) in sorted(as_notes(labels).items()):
+        cells = (str(node), name, "hidden" * hidden, remark)
+        lines.append("\t".join(" ".join(cell.split()) for cell in cells).rstrip("\t"))
+    return "".join(f"{line}\n" for line in lines if "\t" in line)
 
 
-def parse_labels(where: Path | str, text: str, n_nodes: int) -> dict[int, str]:
-    """Return the names in lines of a node's number, a tab and its name; an error says ``where`` they come from."""
-    labels: dict[int, str] = {}
+def parse_labels(where: Path | str, text: str, n_nodes: int) -> dict[int, NodeNote]:
+    """Return the notes in such lines, the last columns of which may be missing; errors say ``where`` they come from."""
+    notes: dict[int, NodeNote] = {}
     for line, row in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
-        number, _, label = (part.strip() for part in row.partition("\t"))
+        number, name, mark, remark = (cell.strip() for cell in (row.split("\t", 3) + [""] * 3)[:4])
         if not row.strip() or (line == 1 and number == "node"):  # a header, as tables have it
             continue
-        if not (number.isascii() and number.isdigit() and int(number) < n_nodes and label):
+        if not (number.isascii() and number.isdigit() and int(number) < n_nodes and (name or mark or remark)):
             raise InputError(
                 f"{where}, line {line}: expected the number of a node from 0 to {n_nodes - 1}, a tab and a label, but "
                 f"{row[:80]!r} came. Mend or remove the line."
             )
-        if int(number) in labels:
+        if mark not in ("", "hidden"):
+            raise InputError(f"{where}, line {line}: the third column is {mark[:80]!r}, but must be `hidden` or empty.")
+        if int(number) in notes:
             raise InputError(f"{where}, line {line}: node {int(number)} has a label already. Keep one of them.")
-        labels[int(number)] = label
-    return labels
+        notes[int(number)] = NodeNote(name, bool(mark), remark)
+    return notes
+
+
+def save_note(folder: str | Path, node: int, note: NodeNote) -> dict[int, NodeNote]:
+    """Write what was noted of a node into a run folder, an empty note to take it away; return all notes there."""
+    folder = Path(folder)
+    if not is_run_folder(folder):
+        raise InputError(f"{folder}: this is no run folder any more, so nothing was written.")
+    path, n_nodes = folder / LABELS, len(read_json(folder / "forest.json")["parent"])
+    notes = parse_labels(path, read_text(path), n_nodes) if path.exists() else {}
+    text = labels_as_text({**notes, node: note})
+    notes = parse_labels(path, text, n_nodes)
+    try:
+        write_text(path, text)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}). Check the rights of the folder.") from error
+    return notes
 
 
 def _read_dictionary(path: Path) -> NDArray[np.float32] | None:

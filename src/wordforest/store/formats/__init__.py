@@ -99,9 +99,7 @@ def _read_run(source: VectorFile) -> Vectors:
 def _write_run(target: Path, vectors: Vectors) -> None:
     codes, counts = sparse.csr_array(vectors.matrix), np.zeros(len(vectors), dtype=np.int64)
     config = {"source": "write_vectors", "counts": "unknown"}
-    run = Run(
-        vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.given_labels, nodes=vectors.nodes
-    )
+    run = Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.notes, nodes=vectors.nodes)
     save_run(target, run)
 
 

@@ -91,8 +91,8 @@ def write_parquet(target: Path, vectors: Vectors) -> None:
         facts[_PARENT] = json.dumps(vectors.forest.parent.tolist())
     if vectors.nodes:
         facts[_NODES] = json.dumps({name: values.tolist() for name, values in vectors.nodes.items()})
-    if vectors.given_labels:
-        facts[_LABELS] = labels_as_text(vectors.given_labels)
+    if vectors.notes:
+        facts[_LABELS] = labels_as_text(vectors.notes)
     table = table.replace_schema_metadata(facts)
     with replace_file(target) as temporary:
         pq.write_table(table, str(temporary))
@@ -162,8 +162,8 @@ def _arrays(vectors: Vectors) -> Tensors:
     if vectors.forest is not None:
         arrays["parent"] = vectors.forest.parent
     arrays |= {f"nodes.{name}": values for name, values in vectors.nodes.items()}
-    if vectors.given_labels:
-        arrays["labels"] = np.frombuffer(labels_as_text(vectors.given_labels).encode("utf-8"), np.uint8)
+    if vectors.notes:
+        arrays["labels"] = np.frombuffer(labels_as_text(vectors.notes).encode("utf-8"), np.uint8)
     return arrays
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.runtime.disk import COMPRESSION
-from wordforest.vectors import Vectors, first_non_finite_row
+from wordforest.vectors import NodeNote, Vectors, first_non_finite_row
 
 AGAIN = "Download or write the file again."
 BOM = b"\xef\xbb\xbf"
@@ -75,7 +75,7 @@ def assembled(
     matrix: Any,
     place: Place,
     forest: Forest | None = None,
-    labels: Mapping[int, str] | None = None,
+    labels: Mapping[int, str | NodeNote] | None = None,
     nodes: Mapping[str, Any] | None = None,
 ) -> Vectors:
     """Return words and matrix (V, M) as vectors, all values finite; of a repeated word the first row stays."""
