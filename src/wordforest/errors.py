@@ -20,7 +20,24 @@ class ClusterError(RuntimeError):
 
 
 class MissingExtraError(ImportError):
-    """An optional package is needed and absent; the message names the extra that brings it."""
+    """An optional package is needed and absent; the message says how to install it, from a clone or not."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs a package that is not installed. Run: pip install 'wordforest[{extra}]'")
+        super().__init__(f"{what} needs a package that is not installed. Run: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra that are absent, as the package's metadata has them.
+
+    ``pip install 'wordforest[EXTRA]'`` would look for a package that whoever installed from a clone does not have.
+    """
+    from importlib.metadata import distributions, requires
+
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    here = {canonicalize_name(one.name) for one in distributions()}
+    lines = [line for line in requires("wordforest") or () if "extra ==" in line]
+    found = [one for one in map(Requirement, lines) if one.marker and one.marker.evaluate({"extra": extra})]
+    wanted = [one for one in found if canonicalize_name(one.name) not in here] or found
+    return "pip install " + " ".join(f"'{str(one).partition(';')[0].strip()}'" for one in wanted)

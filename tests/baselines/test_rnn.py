@@ -353,7 +353,7 @@ def test_a_step_that_is_too_large_is_said() -> None:
 
 def test_a_missing_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"baseline rnn .*wordforest\[baselines\]"):
+    with pytest.raises(MissingExtraError, match=r"baseline rnn .*'torch>="):
         learn_rnn(*text(), SMALL)
 
 

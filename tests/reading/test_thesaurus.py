@@ -125,7 +125,7 @@ def test_json_ld_is_json(sport: Vectors) -> None:
 
 def test_an_absent_package_names_the_extra(sport: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rdflib", None)
-    with pytest.raises(MissingExtraError, match=r"wordforest\[rdf\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'rdflib>="):
         thesaurus(sport)
 
 

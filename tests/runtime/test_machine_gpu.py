@@ -25,7 +25,7 @@ def test_a_missing_gpu_is_reported() -> None:
 
 def test_a_missing_pytorch_is_reported_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"wordforest\[gpu\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'torch>="):
         check_device("cuda")
 
 

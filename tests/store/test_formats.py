@@ -490,7 +490,7 @@ def test_lists_of_doubles_are_read_from_parquet(tmp_path: Path) -> None:
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'wordforest\[parquet\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'pyarrow>=15'"):
         write_vectors(tmp_path / "v.parquet", Vectors(["a"], [[1.0]]))
 
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from wordforest.errors import InputError, MissingExtraError
+from wordforest.errors import InputError, MissingExtraError, install_command
 from wordforest.evaluation.scores import TEN_SETS
 
 ENVIRONMENT = "WORDFOREST_DATA"
@@ -109,7 +109,7 @@ def find_data(data: str | Path | None = None, cache: Path | None = None) -> Data
         raise InputError(
             f"expected evaluation data, found none: neither data nor {ENVIRONMENT} names a folder{tried}, and "
             f"gensim, which carries a few sets, is not installed. Give a folder with {_EXPECTED}, or run: "
-            "pip install 'wordforest[demo]'"
+            f"{install_command('demo')}"
         )
     return found
 

@@ -1,0 +1,57 @@
+"""Messages that say how to install what is absent."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import wordforest
+from wordforest.errors import MissingExtraError, install_command
+
+SOURCE = Path(wordforest.__file__).parent
+PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+# In src: those that a message asks for.
+ASKED = sorted(
+    {name for path in SOURCE.rglob("*.py") for name in re.findall(r'Error\("[^"]+", "(\w+)"\)', path.read_text())}
+)
+
+
+def asked_for(command: str) -> list[Requirement]:
+    words = shlex.split(command)
+    assert words[:2] == ["pip", "install"]
+    return [*map(Requirement, words[2:])]
+
+
+def test_messages_ask_for_several_extras():
+    assert {"parquet", "figures", "baselines", "cluster", "explore", "demo", "rdf", "frames"} <= {*ASKED}
+
+
+@pytest.mark.parametrize("extra", ASKED)
+def test_what_is_proposed_is_what_the_project_requires(extra):
+    required = {Requirement(one).name.lower(): Requirement(one).specifier for one in EXTRAS[extra]}
+    proposed = {one.name.lower(): one.specifier for one in asked_for(install_command(extra))}
+    assert proposed
+    assert proposed.items() <= required.items()
+
+
+def test_only_what_is_absent_is_proposed(monkeypatch):
+    import importlib.metadata
+
+    here = [one for one in importlib.metadata.distributions() if one.name != "torch"]
+    monkeypatch.setattr(importlib.metadata, "distributions", lambda: here)
+    assert [one.name for one in asked_for(install_command("baselines"))] == ["torch"]
+
+
+def test_what_is_proposed_works_for_one_who_installed_from_a_clone():
+    command = str(MissingExtraError("Parquet", "parquet")).partition("Run: ")[2]
+    pytest.importorskip("pyarrow")
+    pip = [sys.executable, "-m", *shlex.split(command), "--dry-run", "--no-index", "--no-input", "-q"]
+    assert subprocess.run(pip, check=False, capture_output=True).returncode == 0
