@@ -1,0 +1,158 @@
+"""Tokenisers beside the compiled two: jieba, spaCy, a regular expression, or a function of Python.
+
+Each rewrites text, line by line, to tokens with white space between, and the compiled ``whitespace`` goes on from
+there; so lower case, numbers, workers, documents and places are those of any text. They are Python, which runs on one
+core at a time whatever the number of workers; processes of a cluster have a core each.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from wordforest.errors import InputError, MissingExtraError
+from wordforest.options import COMPILED, PythonTokenizer
+from wordforest.text.tables import joined, text_of
+
+Split = Callable[[str], list[list[str]]]  # a line to its sentences
+_LINE_END = re.compile("[\r\n]+")
+_STOPS = frozenset(".!?‽⁇⁈⁉。！．？｡।॥۔؟።፧")  # end a sentence where they are a token
+_LANGUAGE = re.compile("[a-z]{2,3}")
+_one_at_a_time = threading.RLock()  # few of these tokenisers promise to be safe in threads, and Python is no quicker
+
+
+def segmented(texts: Sequence[bytes], tokenizer: str) -> tuple[Sequence[bytes], str]:
+    """Return texts for the compiled tokeniser, and which of the two it is: rewritten where another one is asked for."""
+    if tokenizer in COMPILED:
+        return texts, tokenizer
+    split = splitter(tokenizer)
+    return [_rewritten(text, split) for text in texts], "whitespace"
+
+
+def _rewritten(text: bytes, split: Split) -> bytes:
+    lines = _LINE_END.split(text.decode("utf-8", "surrogatepass"))
+    with _one_at_a_time:
+        sentences = [joined(sentence) for line in lines for sentence in split(line)]
+    return "\n".join(sentences).encode("utf-8", "surrogatepass")
+
+
+def token_places(text: str, tokenizer: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the tokens of a text as ``segmented`` writes them, with their starts and ends in characters.
+
+    A token that does not stand in the text as it is, such as a lemma, has the place of the word that comes next there.
+    """
+    split, begin = splitter(tokenizer), 0
+    for line in _LINE_END.split(text):
+        with _one_at_a_time:
+            tokens = [*chain.from_iterable(split(line))]
+        begin = text.index(line, begin) if line else begin
+        at, end = begin, begin + len(line)
+        for token in tokens:
+            start = text.find(token, at, end)
+            word = re.compile(r"\S+").search(text, at, end) if start < 0 else None
+            start, stop = word.span() if word else (at, at) if start < 0 else (start, start + len(token))
+            yield "_".join(token.split()), start, stop
+            at = stop
+        begin = end
+
+
+def splitter(tokenizer: str) -> Split:
+    """Return the function that splits a line into tokens, none of them white space alone."""
+    if isinstance(tokenizer, PythonTokenizer):
+        if tokenizer.function is None:
+            raise InputError(
+                f"tokenizer = {tokenizer}: a function of Python is kept by its name alone, and never loaded from a "
+                "folder. Pass it again in Python, as in tokenizer=my_function."
+            )
+        return partial(_checked, tokenizer, tokenizer.function)
+    with _one_at_a_time:  # or several workers load the same model
+        return _known(tokenizer)
+
+
+def _checked(name: str, split: Callable[[str], Any], line: str) -> list[list[str]]:
+    """Return what a function of Python makes of a line, if it is tokens."""
+    if not line.strip():
+        return []
+    found = split(line)
+    if isinstance(found, str | bytes) or not isinstance(found, Iterable):
+        raise InputError(
+            f"tokenizer = {name} returned {found!r:.60} for {line!r:.60}, but it must return a list of strings."
+        )
+    return [[token for token in text_of(found) if token.strip()]]
+
+
+@lru_cache(maxsize=8)
+def _known(tokenizer: str) -> Split:
+    kind, _, value = tokenizer.partition(":")
+    if kind == "regex":
+        return partial(_matches, re.compile(value))
+    return partial(_sentences, _jieba() if kind == "jieba" else _spacy(value))
+
+
+def _matches(pattern: re.Pattern[str], line: str) -> list[list[str]]:
+    return [[match[0] for match in pattern.finditer(line) if match[0].strip()]]
+
+
+def _sentences(split: Callable[[str], Iterable[str]], line: str) -> list[list[str]]:
+    """Return the tokens of sentences, which end at a full stop; what has no letter or digit is dropped."""
+    sentences: list[list[str]] = [[]]
+    for token in split(line):
+        if token.isalnum() or any(map(str.isalnum, token)):
+            sentences[-1].append(token)
+        elif token in _STOPS:
+            sentences.append([])
+    return sentences
+
+
+def _jieba() -> Callable[[str], Iterable[str]]:
+    try:
+        with warnings.catch_warnings():  # of packages that it looks for
+            warnings.simplefilter("ignore")
+            import jieba
+    except ImportError as error:
+        raise MissingExtraError("the tokenizer jieba", "chinese") from error
+    jieba.setLogLevel(logging.WARNING)
+    jieba.initialize()
+    cut: Callable[[str], Iterable[str]] = jieba.cut
+    return cut
+
+
+def _spacy(name: str) -> Callable[[str], Iterable[str]]:
+    """Return the tokeniser of a language, of an installed model or of the folder of one; nothing else of it runs."""
+    try:
+        import spacy
+    except ImportError as error:
+        raise MissingExtraError(f"the tokenizer spacy:{name}", "spacy") from error
+    is_language = _LANGUAGE.fullmatch(name) and not Path(name).exists()
+    try:
+        with warnings.catch_warnings():  # a model of another version still splits words
+            warnings.simplefilter("ignore")
+            nlp = spacy.blank(name) if is_language else spacy.load(name)
+    except (ImportError, OSError, ValueError) as error:
+        raise InputError(
+            f"tokenizer = spacy:{name} cannot be loaded ({' '.join(str(error).split())}). Give a language such as "
+            "spacy:de, an installed model, or the folder of one."
+        ) from error
+    return lambda line: (token.text for token in nlp.tokenizer(line))
+
+
+def packages_of(tokenizer: str) -> tuple[str, ...]:
+    """Return the installed packages, beside this one, that decide what a word is."""
+    kind, _, model = tokenizer.partition(":")
+    named = {"jieba": ("jieba",), "spacy": ("spacy", model)}.get(kind, ())
+    return tuple(filter(_is_installed, named))
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except (PackageNotFoundError, ValueError):
+        return False
