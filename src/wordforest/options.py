@@ -7,6 +7,7 @@ all settings, the commands and their help come from here, so that nothing is wri
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -78,6 +79,8 @@ class Option:
             return None
         try:
             found = self.kind.read(value)
+        except InputError:
+            raise
         except (TypeError, ValueError, OverflowError):
             found = None
         if found is None or not (isinstance(found, str) or _inside(found, self.kind.range)):
@@ -180,6 +183,48 @@ def choice(*names: str) -> Kind:
     return Kind(f"one of {', '.join(names)}", read, Literal[names])
 
 
+COMPILED = ("words", "whitespace")
+
+
+class PythonTokenizer(str):
+    """A function of Python that splits text into tokens, as settings keep it: by its name.
+
+    What was read back from a folder has the name alone, and is never looked up: data does not choose code to run.
+    """
+
+    function: Callable[[str], Any] | None = None
+    BEFORE = "python:"
+
+    @classmethod
+    def of(cls, function: Callable[[str], Any]) -> PythonTokenizer:
+        """Return a function with its name."""
+        named = function if hasattr(function, "__qualname__") else type(function)
+        module = getattr(named, "__module__", None) or "builtins"
+        own = cls(f"{cls.BEFORE}{module}.{named.__qualname__}")
+        own.function = function
+        return own
+
+    def __deepcopy__(self, _: Any) -> PythonTokenizer:
+        return self
+
+
+def _tokenizer(value: Any) -> str:
+    if callable(value):
+        return PythonTokenizer.of(value)
+    kind, _, rest = _text(value).partition(":")
+    if value in (*COMPILED, "jieba") or isinstance(value, PythonTokenizer) or (kind == "spacy" and rest):
+        return str(value) if type(value) is str else value
+    if value.startswith(PythonTokenizer.BEFORE):
+        return PythonTokenizer(value)
+    if kind != "regex" or not rest:
+        raise ValueError
+    try:
+        re.compile(rest)
+    except re.error as error:
+        raise InputError(f"tokenizer = {value!r} is no regular expression ({error}). Mend the pattern.") from error
+    return str(value)
+
+
 POSITIVE = Kind("a whole number", _whole, int, "[1, inf)")
 NATURAL = Kind("a whole number", _whole, int, "[0, inf)")
 SEED = NATURAL._replace(range=f"[0, {1 << 63})")
@@ -197,6 +242,8 @@ TEXT = Kind("text", _text)
 COLUMN = TEXT._replace(metavar="COLUMN")
 ADDRESS = TEXT._replace(metavar="ADDRESS")
 WEIGHING = TEXT._replace(metavar="none|abs|count:P|glove:X,P")
+_SPLITTERS = "words, whitespace, jieba, spacy:MODEL or regex:PATTERN"
+TOKENIZER = Kind(f"{_SPLITTERS}, or in Python a function", _tokenizer, metavar="NAME")
 PATH = Kind("the name of a file or folder", Path, Path)
 WORDS = Kind("words, as in ('king', 'queen')", _words, metavar="FILE")
 WHOLES = several(_whole, int, "3,3")
@@ -223,7 +270,7 @@ SHORT_HELP = (
 )
 # Helps and defaults that are too long for a row.
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items()) + "."
-_TOKENIZER = "words: raw text; whitespace: tokenised text, a sentence a line."
+_TOKENIZER = "words: raw text; whitespace: tokenised, a sentence a line; jieba; spacy:MODEL or LANGUAGE; regex:PATTERN."
 _ERRORS = "What to do with bytes that are not UTF-8."
 _COLUMN = "Column of .csv, .tsv, .jsonl and .parquet files to read."
 _SUBSAMPLE = "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none."
@@ -256,7 +303,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("min_count", POSITIVE, 10, "text", "Rarer words become #rare#."),
         Option("max_vocab", POSITIVE, None, "text", "Keep at most this many words; others become #rare#."),
         Option("keep_words", WORDS, (), "text", "File of words, one a line, to keep even if they are rare."),
-        Option("tokenizer", choice("words", "whitespace"), "words", "text", _TOKENIZER),
+        Option("tokenizer", TOKENIZER, "words", "text", _TOKENIZER),
         Option("lowercase", FLAG, True, "text", "Lower-case all words."),
         Option("numbers", FLAG, True, "text", "Numbers become #number#.", flags="--numbers/--keep-numbers"),
         Option("errors", choice("strict", "replace", "skip"), "strict", "text", _ERRORS),

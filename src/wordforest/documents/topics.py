@@ -229,7 +229,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         min_df: float = 5,
         max_df: float = 1.0,
         max_vocab: int | None = MAX_VOCAB,
-        tokenizer: str = "words",
+        tokenizer: Any = "words",
         lowercase: bool = True,
         numbers: bool = True,
         stop_words: Sequence[str] = (),
@@ -448,7 +448,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return int(given if isinstance(given, Integral) else check_random_state(given).randint(np.iinfo(np.int32).max))
 
     def _rules(self) -> TextRules:
-        return TextRules(self.tokenizer, self.lowercase, self.numbers)  # type: ignore[arg-type]
+        return TextRules(self.tokenizer, self.lowercase, self.numbers)
 
     def _executor(self) -> Threads:
         n = self.n_jobs

@@ -31,7 +31,7 @@ from wordforest.counts.tally import add_counts
 from wordforest.errors import InputError
 from wordforest.jobs.count_on_cluster import ClusterTally, tally_on_cluster
 from wordforest.jobs.job import Job, plain, versions
-from wordforest.options import check_known, default
+from wordforest.options import PythonTokenizer, check_known, default
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.progress import Event, Report, Reporter
@@ -41,9 +41,10 @@ from wordforest.store.folders import save_counts
 from wordforest.text import Vocabulary, choose_words
 from wordforest.text.corpus import as_corpus
 from wordforest.text.reader import Corpus, content_hash, tell_columns, total_bytes
+from wordforest.text.segment import packages_of
 
 _HELD_OUT = CountSettings(window=10, min_count=1)
-_VERSIONS = ("wordforest", "python")  # which decide what a word is
+_NUMERIC = ("numpy", "scipy", "numba")  # whose versions do not decide what a word is
 _CONTENT = "content"  # of the files counted, in the config of counts that a run has made
 _SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", "numbers")  # what can be added to
 _NEW = "new"  # folder inside a checkpoint: counts of all words of the text to add
@@ -197,7 +198,8 @@ def associate(
 
 def count_config(names: list[str], settings: CountSettings, fingerprint: str) -> dict[str, Any]:
     """Return what a counts folder says of itself."""
-    return {**asdict(settings), "corpus": names, "fingerprint": fingerprint, "versions": versions()}
+    made_by = versions(*packages_of(settings.tokenizer))
+    return {**asdict(settings), "corpus": names, "fingerprint": fingerprint, "versions": made_by}
 
 
 def reading(size: int | None, report: Report) -> Callable[[str, int, int], None]:
@@ -261,10 +263,11 @@ def _counted(job: Job, names: Corpus, settings: CountSettings, own: Path) -> Pat
     made_of = {**asdict(settings), _CONTENT: content, **({} if content else {"corpus": names})}
     beside = own.parent.resolve().parent
     places = [own, beside / store.COUNTS, *sorted(beside.glob(f"*/{store.COUNTS}"))]
-    if content is None:  # text that cannot be looked at twice: only a run that is resumed may trust its own counts
+    if content is None or isinstance(settings.tokenizer, PythonTokenizer):
+        # text that cannot be looked at twice, or a function: only a run that is resumed may trust its own counts
         places = [own] if job.resume else []
     for place in places:
-        if _is_made_of(place, plain(made_of)):
+        if _is_made_of(place, plain(made_of), versions(*packages_of(settings.tokenizer))):
             job.report.say(f"{place}: counts of this text and these settings, so it is not counted again")
             return place
     if store.is_counts_folder(own) and _CONTENT not in store.read_json(own / "config.json"):
@@ -274,7 +277,7 @@ def _counted(job: Job, names: Corpus, settings: CountSettings, own: Path) -> Pat
     return own
 
 
-def _is_made_of(folder: Path, made_of: dict[str, Any]) -> bool:
+def _is_made_of(folder: Path, made_of: dict[str, Any], now: dict[str, str]) -> bool:
     """Return whether a folder has whole counts of this text, by these settings and versions."""
     if not store.is_counts_folder(folder) or store.has_checkpoint(folder):
         return False
@@ -282,7 +285,7 @@ def _is_made_of(folder: Path, made_of: dict[str, Any]) -> bool:
         config = store.read_json(folder / "config.json")
     except InputError:  # damaged, or another run is just removing it
         return False
-    same_versions = all(config.get("versions", {}).get(name) == versions()[name] for name in _VERSIONS)
+    same_versions = all(config.get("versions", {}).get(name) == now[name] for name in now if name not in _NUMERIC)
     return same_versions and all(name in config and config[name] == value for name, value in made_of.items())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from itertools import chain, islice
 from operator import itemgetter
@@ -147,16 +147,22 @@ def place_documents(
     edits: Sequence[Edit] = (),
     stop_words: Sequence[str] = (),
     errors: str | None = None,
+    tokenizer: Any = None,
     force: bool = False,
     resume: bool = False,
     workers: int | None = None,
     cluster: str | Cluster | None = None,
     report: Reporter | None = None,
 ) -> DocumentsFolder:
-    """Write the shares of documents on the forest of a run, and tables of them, to a documents folder; return it."""
+    """Write the shares of documents on the forest of a run, and tables of them, to a documents folder; return it.
+
+    ``tokenizer`` is the function that the run was made with, where it was one of Python: folders keep its name alone.
+    """
     loaded = run if isinstance(run, Run) else store.load_run(run)
     topics, columns = topics_of(loaded), columns or DocumentColumns()
-    rules = topics.rules if errors is None else TextRules.of({**loaded.config, "errors": errors})
+    if tokenizer is not None:
+        topics = replace(topics, rules=replace(topics.rules, tokenizer=tokenizer))
+    rules = topics.rules if errors is None else TextRules.of({**asdict(topics.rules), "errors": errors})
     _refuse(Path(out), store.is_run_folder, "a run")
     if isinstance(embeddings, Vectors):
         raise InputError("vectors of words belong to: wordforest topics. Give embeddings of these documents, or none.")
@@ -444,9 +450,14 @@ def save_topics(folder: str | Path, forest: TopicForest) -> None:
     store.save_run(folder, as_run(forest.topics_, config))
 
 
-def load_topics(folder: str | Path) -> TopicForest:
-    """Return the TopicForest of a folder, ready to transform documents."""
+def load_topics(folder: str | Path, *, tokenizer: Any = None) -> TopicForest:
+    """Return the TopicForest of a folder, ready to transform documents.
+
+    ``tokenizer`` is the function that it was learned with, where it was one of Python: folders keep its name alone.
+    """
     run = store.load_run(folder)
+    if tokenizer is not None:
+        run.config["tokenizer"] = tokenizer
     config = run.config
     names = ("levels", "min_df", "max_df", "max_vocab", "tokenizer", "lowercase", "numbers", "density", "stop_words")
     forest = TopicForest(**{name: config[name] for name in names if name in config})

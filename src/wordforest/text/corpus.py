@@ -13,6 +13,7 @@ from typing import Any
 from wordforest.errors import InputError
 from wordforest.text.documents import Document, is_frame, read_documents
 from wordforest.text.reader import Corpus, as_utf8
+from wordforest.text.tables import is_text
 
 _LOOK = 100  # strings that are looked at to tell texts from names
 
@@ -37,9 +38,9 @@ def as_corpus(given: Any, text: str | None = None) -> Corpus:
 
 
 def _are_texts(items: list[Any]) -> bool:
-    """Say whether more of the items are several words that name no file than are names of files or URLs."""
+    """Say whether more of the items look like text and name no file than are names of files or URLs."""
     names = [_is_name(item) for item in items]
-    return sum(not name and len(item.split()) > 1 for item, name in zip(items, names, strict=True)) > sum(names)
+    return sum(not name and is_text(item) for item, name in zip(items, names, strict=True)) > sum(names)
 
 
 def _is_name(item: Any) -> bool:

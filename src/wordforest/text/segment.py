@@ -41,7 +41,8 @@ def _rewritten(text: bytes, split: Split) -> bytes:
     lines = _LINE_END.split(text.decode("utf-8", "surrogatepass"))
     with _one_at_a_time:
         sentences = [joined(sentence) for line in lines for sentence in split(line)]
-    return "\n".join(sentences).encode("utf-8", "surrogatepass")
+    last = "\n" if text.endswith((b"\n", b"\r")) else ""  # or the next chunk would go on with the sentence
+    return ("\n".join(sentences) + last).encode("utf-8", "surrogatepass")
 
 
 def token_places(text: str, tokenizer: str) -> Iterator[tuple[str, int, int]]:

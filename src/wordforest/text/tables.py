@@ -59,7 +59,7 @@ def guess_text(source: str, rows: Sequence[Row], names: Sequence[str]) -> str:
     A column called text goes before others, and the only column of strings is the text in any case.
     """
     strings = {name: _strings(rows, name) for name in names}
-    several = [name for name, values in strings.items() if 2 * sum(map(_is_text, values)) > len(values)]
+    several = [name for name, values in strings.items() if 2 * sum(map(is_text, values)) > len(values)]
     named = [name for name in several if name.lower() == "text"]
     worded = [name for name, values in strings.items() if any(any(map(str.isalpha, value)) for value in values)]
     for found in (named, several, worded):
@@ -116,7 +116,7 @@ def _strings(rows: Sequence[Row], name: str) -> list[str]:
     return [value for row in rows if isinstance(value := row.get(name), str) and value.strip()]
 
 
-def _is_text(value: str) -> bool:
+def is_text(value: str) -> bool:
     """Say whether a value is several words, or a run of letters as scripts without spaces have them."""
     n_words = sum(any(map(str.isalpha, part)) for part in value.split())
     return n_words > 1 or (not value.isascii() and len(value) > 8)

@@ -3,7 +3,7 @@
 Two tokenisers share the pass. ``words`` takes runs of Unicode letters, marks and digits (an apostrophe between letters
 or digits and a point or comma between digits stay inside), drops punctuation, and ends a sentence at a line end, at
 ``. ! ?`` followed by white space and a capital, and at the full stops of scripts without capitals. ``whitespace``
-takes what white space separates; a line is a sentence.
+takes what white space separates; a line is a sentence. Other tokenisers (see segment.py) rewrite a chunk for it first.
 
 Forms are collected as they are written; lower-casing and the like happen once per distinct form (see tokens.py),
 so that Unicode costs nothing per token.
@@ -16,15 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.runtime.machine import kernel, part_of_kernel
 from wordforest.runtime.prefetch import prefetch
+from wordforest.text.segment import segmented
 
-Tokenizer = Literal["words", "whitespace"]
+Tokenizer: TypeAlias = Any  # a name, or in Python a function of a text; settings keep either as a str
 Bytes: TypeAlias = NDArray[np.uint8]
 UInt64s: TypeAlias = NDArray[np.uint64]
 Int64s: TypeAlias = NDArray[np.int64]
@@ -60,7 +61,7 @@ _LONG = np.uint64(1 << 63)
 
 
 @lru_cache(maxsize=2)
-def character_classes(tokenizer: Tokenizer) -> Bytes:
+def character_classes(tokenizer: str) -> Bytes:
     """Return the class of every code point, shape (0x110000,); for ``whitespace`` all but white space are letters."""
     classes = np.zeros(0x110000, dtype=np.uint8)
     category = unicodedata.category
@@ -98,12 +99,13 @@ class Forms:
     forms: list[bytes]  # those that the table has met first in this chunk
 
 
-def split_forms(data: bytes, tokenizer: Tokenizer, table: FormTable | None = None) -> Forms:
+def split_forms(data: bytes, tokenizer: str, table: FormTable | None = None) -> Forms:
     """Split valid UTF-8 into word forms; forms that are new go into the table."""
+    (data,), tokenizer = segmented([data], tokenizer)
     return number_words(data, find_words(data, tokenizer), table or FormTable())
 
 
-def find_words(data: bytes, tokenizer: Tokenizer) -> Int32s:
+def find_words(data: bytes, tokenizer: str) -> Int32s:
     """Return where every word of a text starts and ends in its bytes, (words + breaks, 2); a border starts at BREAK."""
     return _find_words(np.frombuffer(data, dtype=np.uint8), character_classes(tokenizer))
 
@@ -120,8 +122,9 @@ def number_words(data: bytes, spans: Int32s, table: FormTable) -> Forms:
     return Forms(ids, table, table.forms(first))
 
 
-def split_documents(texts: Sequence[bytes], tokenizer: Tokenizer, table: FormTable) -> tuple[Forms, Int64s]:
+def split_documents(texts: Sequence[bytes], tokenizer: str, table: FormTable) -> tuple[Forms, Int64s]:
     """Split many texts at once, sentence borders left out; return also where each begins and ends, (texts + 1,)."""
+    texts, tokenizer = segmented(texts, tokenizer)
     data = b"\n".join((*texts, b""))  # no word goes across a line end
     spans = without_breaks(find_words(data, tokenizer))
     ends = np.cumsum([0, *(len(text) + 1 for text in texts)])
