@@ -153,7 +153,7 @@ def test_counts_are_never_replaced_by_the_run_made_from_them(counted):
 
 
 def test_counts_cannot_be_counted_again(counted, tmp_path):
-    with pytest.raises(InputError, match="a folder of results, not text"):
+    with pytest.raises(InputError, match="this is a counts folder, not text"):
         wf.count_corpus(counted[0], tmp_path / "again")
     assert not (tmp_path / "again").exists()
 

@@ -68,6 +68,7 @@ def _documents(names: list[str], columns: Any, errors: Any) -> Iterator[Any]:
         if store.is_documents_folder(Path(name)):
             yield from (Document(str(one["id"]), one["text"]) for one in store.read_texts(name))
         else:
+            store.refuse_results([name])
             yield from read_files([name], columns, errors, note)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -240,7 +241,8 @@ def _cells(folder: Path, by: str, columns: Sequence[str]) -> _Cells:
     groups = list(dict.fromkeys(table.get(by, ())))
     size = len(groups) * len(documents.nodes["node"])
     if not size or any(len(table.get(name, ())) != size for name in columns):
-        raise InputError(f"{folder}: holds no shares by {by}. Make it again: wordforest documents ... --{by} COLUMN")
+        again = f"wordforest documents RUN DOCS --{by} COLUMN --force --out {shlex.quote(str(folder))}"
+        raise InputError(f"{folder}: holds no shares by {by}. Make it again with: {again}")
     values = [np.array(table[name], dtype=np.float64).reshape(-1, len(groups)).T for name in columns]
     return _Cells(groups, values, documents.nodes)
 

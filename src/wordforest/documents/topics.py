@@ -130,7 +130,7 @@ def learn_topics(
     if len(learned) < _FEWEST:
         raise InputError(
             f"{len(learned)} documents have known words, but topics need {_FEWEST} or more. Give more documents, or "
-            "lower min_df; to place a few documents on a forest learned elsewhere: wordforest documents RUN DOCS"
+            "lower min_df. To place a few on a forest learned elsewhere: wordforest documents RUN DOCS --out FOLDER"
         )
     levels = settings.levels or usual_levels(len(learned))
     plan = _plan(settings, levels, keys[learned])

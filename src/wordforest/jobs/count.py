@@ -224,10 +224,8 @@ def as_read(corpus: Any, settings: CountSettings) -> tuple[Corpus, CountSettings
 
 
 def sources_of(names: Corpus, settings: CountSettings, notice: Callable[[str], None] = lambda _: None) -> list[str]:
-    """Return the files that names stand for; a folder that wordforest has written is no text."""
-    for name in names:
-        if store.is_run_folder(Path(name)) or store.is_counts_folder(Path(name)):
-            raise InputError(f"{name}: this is a folder of results, not text. Name the text itself.")
+    """Return the files that names stand for; vectors, and folders that wordforest has written, are no text."""
+    store.refuse_results(names)
     sources = names.sources(notice)
     if not names.file:
         tell_columns(sources, settings.text, settings.errors, notice)

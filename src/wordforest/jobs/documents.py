@@ -339,6 +339,7 @@ def _chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
 
 def _read(documents: Any, columns: Columns, rules: TextRules, job: Job) -> Iterator[Document]:
     """Return documents from paths, or from objects of Python."""
+    store.refuse_results(_named(documents))
     if isinstance(documents, Corpus):
         return read_files(documents, columns, rules.errors, job.report.say)
     return read_documents(

@@ -28,6 +28,7 @@ from .folders import save_note as save_note
 from .folders import save_run as save_run
 from .formats import keeps_forest as keeps_forest
 from .formats import read_vectors as read_vectors
+from .formats import refuse_results as refuse_results
 from .formats import vector_files as vector_files
 from .formats import write_vectors as write_vectors
 from .tensors import write_sparse as write_sparse

@@ -6,6 +6,7 @@ RUN has all that training leaves behind, COUNTS a vocabulary and its window coun
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,10 +134,10 @@ def load_run(folder: str | Path) -> Run:
     """Return the run that a folder holds, after checking that its files agree."""
     folder = Path(folder)
     if not is_run_folder(folder):
-        kind = "a counts folder" if is_counts_folder(folder) else "none"
+        kind, source = ("a counts folder", shlex.quote(str(folder))) if is_counts_folder(folder) else ("none", "CORPUS")
         raise InputError(
             f"{folder}: expected a run folder with codes.safetensors, but this is {kind}. "
-            "Make one with: wordforest train CORPUS --out RUN"
+            f"Make one with: wordforest train {source} --out RUN"
         )
     words, counts = read_vocab(folder / "vocab.tsv")
     of_nodes = read_json(folder / "forest.json")
@@ -323,9 +324,13 @@ def read_counts(
     ``mapped`` leaves the window counts in their file: for counts larger than memory. Counts that were just written, or
     that others look at, need not be ``checked`` pair by pair.
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder}: expected a counts folder. Make one with: wordforest count CORPUS --out DIR")
-    settle(folder)
+    if not is_counts_folder(folder):
+        inside = f"Those of this run are in {folder / COUNTS}, or make" if is_counts_folder(folder / COUNTS) else "Make"
+        source = shlex.quote(str(folder)) if folder.is_file() else "CORPUS"
+        raise InputError(
+            f"{folder}: expected a counts folder with {WINDOW_COUNTS}. {inside} one with: "
+            f"wordforest count {source} --out COUNTS"
+        )
     config = read_json(folder / "config.json")
     words, counts = read_vocab(folder / "vocab.tsv")
     matrix = read_csr(folder / WINDOW_COUNTS, ("int32", "int64"), mapped=mapped, checked=checked)

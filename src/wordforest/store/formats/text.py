@@ -6,6 +6,7 @@ In two files came SENNA, RNN-DC and HPCA, and so the Embedding Projector loads t
 from __future__ import annotations
 
 import re
+import shlex
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -54,9 +55,10 @@ def read_text(source: VectorFile, head: bytes, *, has_words: bool) -> Vectors:
         lines = _lines(source, handle)
         line = next(lines)
         n_words, width = _parsed_header(source.name, line) if is_headed else (None, len(line.split()) - 1)
-        if width < 1:
+        if width < 1 or not (is_headed or _is_row(line)):
             raise InputError(
-                f"{source.name}, line 1: expected a word and its numbers, but {quoted(line)} came. {AGAIN}"
+                f"{source.name}, line 1: expected a word and its numbers, but {quoted(line)} came. If this is text, "
+                f"learn vectors from it: wordforest train {shlex.quote(source.name)} --out RUN"
             )
         place = Place("line", 2 if is_headed else 1)
         words, matrix = _read_rows(source, lines if is_headed else chain([line], lines), width, place.first)
@@ -87,6 +89,16 @@ def looks_binary(head: bytes) -> bool:
     fields = rest.partition(b"\n")[0].split()
     is_row = len(fields) > 1 and all(map(_is_number, fields[1:]))
     return bool(_HEADER.fullmatch(first) and _CONTROL.search(rest) and not is_row)
+
+
+def looks_like_rows(head: bytes) -> bool:
+    """Return whether the first lines are rows of vectors, below a header or not: a word and at least three numbers."""
+    lines = head.split(b"\n")[:-1]
+    if lines and _HEADER.fullmatch(lines[0]):
+        lines = lines[1:]
+    rows = [line.split() for line in lines[:_FIRST_LINES]]
+    is_row = [len(row) > 3 and len(row) == len(rows[0]) and all(map(_is_number, row[1:])) for row in rows]
+    return len(rows) > 1 and all(is_row)
 
 
 def read_binary(source: VectorFile) -> Vectors:
@@ -239,6 +251,12 @@ def _is_matrix(head: bytes) -> bool:
     lines = head.split(b"\n")
     rows = [line.split() for line in (lines[:-1] or lines)[:_FIRST_LINES]]
     return all(row and all(map(_is_number, row)) for row in rows)
+
+
+def _is_row(line: bytes) -> bool:
+    """Return whether most of what follows the first field are numbers, so that what does not is a flaw."""
+    numbers = [_is_number(field) for field in line.split()[1:]]
+    return 2 * sum(numbers) >= len(numbers)
 
 
 def _starts_with_header(head: bytes) -> bool:

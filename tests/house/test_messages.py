@@ -1,0 +1,112 @@
+"""A message that proposes a command proposes one that works: here they are typed as they are read."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import wordforest as wf
+from tests.commands import run_command
+from tests.house.test_layers import SOURCES
+from wordforest.cli.command import app
+
+# What stands for what the reader has.
+HERE = {"CORPUS": "corpus.txt", "DOCS": "corpus.txt", "RUN": "new", "COUNTS": "new", "FOLDER": "new", "WORD": "cat"}
+
+
+def proposals(message: str) -> list[list[str]]:
+    """Return the arguments of every ``wordforest ...`` that a message proposes."""
+    found = re.findall(r"wordforest ((?:[a-z]+) .*)", message)
+    return [shlex.split(re.split(r"\.(?: |$)|; |, | \(|: ", one)[0]) for one in found]
+
+
+@pytest.fixture(scope="module")
+def desk(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("desk")
+    shutil.copy(corpus, folder / "corpus.txt")
+    run = wf.train(folder / "corpus.txt", out=folder / "run", trees=1, epochs=2)
+    for name in ("v.bin", "v.txt", "v.glove", "v.npz", "v.safetensors", "my vectors.vec"):
+        wf.write_vectors(folder / name, run.vectors)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "train run --out x",
+        "train run/codes.safetensors --out x",
+        "train v.bin --out x",
+        "train v.txt --out x",
+        "train v.glove --out x",
+        "train v.npz --out x",
+        "train v.safetensors --out x",
+        "train 'my vectors.vec' --out x",
+        "count run --out x",
+        "count run/counts --out x",
+        "baseline pca v.txt --out x",
+        "topics run --out x",
+        "topics v.bin --out x",
+        "concordance run v.txt cat",
+        "documents run corpus.txt --out x",
+        "neighbors corpus.txt cat",
+        "evaluate corpus.txt",
+        "explore run/counts --export x.html",
+        "inspect run/counts",
+        "encode run run --out x",
+        "encode run corpus.txt --out x",
+        "encode corpus.txt run/counts --out x",
+    ],
+)
+def test_what_is_proposed_for_a_wrong_kind_of_file_works(desk, tmp_path, typed):
+    shutil.copytree(desk, tmp_path, dirs_exist_ok=True)
+    said = run_command(*shlex.split(typed), cwd=tmp_path)
+    assert said.returncode == 2
+    assert proposals(said.stderr)
+    for number, words in enumerate(proposals(said.stderr)):
+        here = {name: f"{given}{number}" if given == "new" else given for name, given in HERE.items()}
+        result = run_command(*[here.get(word, word) for word in words], cwd=tmp_path)
+        assert (words, result.returncode, result.stderr[-300:] * result.returncode) == (words, 0, "")
+
+
+def test_a_counts_folder_that_is_named_can_be_given(desk, tmp_path):
+    said = run_command("train", "run", "--out", "x", cwd=desk).stderr
+    named = re.search(r"its counts, (\S+),", said)[1]
+    assert run_command("train", named, "--out", tmp_path / "x", "--epochs", 1, cwd=desk).returncode == 0
+
+
+def test_running_text_is_not_taken_for_vectors(tmp_path):
+    (tmp_path / "numbers.txt").write_text("1 2 3 4\nIn 1812 the war began.\n" + "the cat sat on 3 mats\n" * 30)
+    assert run_command("count", "numbers.txt", "--out", "x", "--min-count", 1, cwd=tmp_path).returncode == 0
+
+
+def said_in(module: str) -> Iterator[str]:
+    """Yield the texts of a module but for its docstrings, f-strings with an X in the place of every value."""
+    inner: set[ast.AST] = set()
+    for node in ast.walk(ast.parse(SOURCES[module])):
+        if isinstance(node, ast.JoinedStr):
+            inner |= {*node.values}
+            yield "".join(str(one.value) if isinstance(one, ast.Constant) else "X" for one in node.values)
+        elif isinstance(node, ast.Expr):
+            inner.add(node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inner:
+            yield node.value
+
+
+PROSE = ("convert wrote", "documents writes it")
+PROPOSED = sorted({" ".join(words) for one in SOURCES for text in said_in(one) for words in proposals(text)} - {*PROSE})
+
+
+@pytest.mark.parametrize("line", PROPOSED)
+def test_every_command_in_the_source_parses(line):
+    name, *words = shlex.split(line.replace("--X", "--time"))
+    command = typer.main.get_command(app).commands[name]
+    command.make_context(name, [*words])
+    if any(one.name == "out" for one in command.params) and name != "evaluate":
+        assert "--out" in words
