@@ -292,7 +292,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("out", PATH, ..., "all", "Folder to write. Required."),
         Option("preset", choice(*PRESETS), "paper", "train", _PRESETS),
         Option("settings", PATH, None, "all", "TOML file of options; what is typed goes before it."),
-        Option("resume", FLAG, False, "train count", "Resume what was broken off, to the same bits."),
+        Option("resume", FLAG, False, "train count baseline", "Resume what was broken off, to the same bits."),
         Option("force", FLAG, False, "all", "Replace what is there."),
         Option("quiet", FLAG, False, "all", "No progress."),
         Option("json", FLAG, False, "all", "One JSON object a line."),

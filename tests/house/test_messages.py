@@ -16,6 +16,7 @@ import wordforest as wf
 from tests.commands import run_command
 from tests.house.test_layers import SOURCES
 from wordforest.cli.command import app
+from wordforest.runtime.progress import Event, LineReporter
 
 # What stands for what the reader has.
 HERE = {"CORPUS": "corpus.txt", "DOCS": "corpus.txt", "RUN": "new", "COUNTS": "new", "FOLDER": "new", "WORD": "cat"}
@@ -110,3 +111,45 @@ def test_every_command_in_the_source_parses(line):
     command.make_context(name, [*words])
     if any(one.name == "out" for one in command.params) and name != "evaluate":
         assert "--out" in words
+
+
+AGAIN = {".": [], " with --resume, which keeps what was done.": ["--resume"], " with --force.": ["--force"]}
+
+
+@pytest.mark.parametrize(
+    ("typed", "stage", "flag"),
+    [
+        ("train corpus.txt --out x --min-count 3", "read", ""),
+        ("train corpus.txt --out x --min-count 3", "learn", "--resume"),
+        ("train corpus.txt --out run", "learn", "already exists"),
+        ("train corpus.txt --out run --force", "learn", ""),
+        ("train - --out x", "learn", "--force"),
+        ("train run/counts --out x", "learn", ""),
+        ("count corpus.txt --out x", "count", "--resume"),
+        ("count - --out x", "count", "--force"),
+        ("baseline pca corpus.txt --out x --min-count 3 --dimensions 9", "learn", "--resume"),
+        ("baseline sg corpus.txt --out x", "learn", ""),
+        ("encode run run/counts --out x", "encode", ""),
+        ("topics corpus.txt --out x", "documents", ""),
+    ],
+)
+def test_what_an_interrupt_proposes_works(desk, tmp_path, monkeypatch, typed, stage, flag):
+    shutil.copytree(desk, tmp_path, dirs_exist_ok=True)
+    text = (desk / "corpus.txt").read_text()
+    usual = LineReporter.__call__
+
+    def interrupted(self: LineReporter, event: Event) -> None:
+        usual(self, event)
+        if event.stage == stage:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LineReporter, "__call__", interrupted)
+        said = run_command(*typed.split(), cwd=tmp_path, stdin=text)
+    if said.returncode == 2:  # before anything began
+        assert flag in said.stderr
+        return
+    assert said.returncode == 130
+    again = AGAIN[said.stderr.partition("Run the command again")[2].rstrip("\n")]
+    assert again == ([flag] if flag else [])
+    assert run_command(*typed.split(), *again, cwd=tmp_path, stdin=text).returncode == 0

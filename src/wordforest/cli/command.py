@@ -80,7 +80,8 @@ def command(where: typer.Typer = app, name: str | None = None) -> Callable[[Call
             with _errors_explained(typed.pop("verbose")):
                 mine = {one.name: typed.pop(one.name) for one in own}
                 given = _given(typed, rows, function.__name__)
-                function(**mine, **{**{one: OPTIONS[one].default for one in named}, **given})
+                with _told_again({**mine, **given}, can_resume=any(row.name == "resume" for row in rows)):
+                    function(**mine, **{**{one: OPTIONS[one].default for one in named}, **given})
                 sys.stdout.flush()
 
         made = [_parameter(row, function.__name__ if is_long else None) for row in rows]
@@ -172,6 +173,27 @@ def _errors_explained(verbose: bool | None) -> Iterator[None]:
         message, code = explain(error)
         sys.stderr.write(message + "\n")
         raise SystemExit(code) from None
+
+
+@contextmanager
+def _told_again(given: dict[str, Any], *, can_resume: bool) -> Iterator[None]:
+    """Let an interrupt say how the command is run again: what has begun, or is there, would be refused without."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        from wordforest.store import was_begun
+
+        out, text = given.get("out"), given.get("corpus") or given.get("docs") or ()
+        flag = ""
+        if isinstance(out, Path) and out.is_dir() and any(out.iterdir()):
+            flag = "" if given.get("force") or given.get("resume") else " with --force"
+            flag = (
+                " with --resume, which keeps what was done"
+                if can_resume and was_begun(out) and "-" not in text
+                else flag
+            )
+        error.__notes__ = [f"Run the command again{flag}."]
+        raise
 
 
 def explain(error: BaseException) -> tuple[str, int]:

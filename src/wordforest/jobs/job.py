@@ -151,7 +151,7 @@ class Job(ExitStack):
         self.checkpoint.settle(is_bad)
         if store.has_checkpoint(folder):
             if not isinstance(error, InputError):
-                note = f"Resume it with the same command and --resume: {folder} keeps what was done."
+                note = f"Resume it with --resume, in Python resume=True: {folder} keeps what was done."
                 error.__notes__ = [note]  # of the outermost folder, where one job works inside another
             return
         with suppress(OSError):  # not empty

@@ -26,6 +26,7 @@ from .folders import remove_checkpoint as remove_checkpoint
 from .folders import save_counts as save_counts
 from .folders import save_note as save_note
 from .folders import save_run as save_run
+from .folders import was_begun as was_begun
 from .formats import keeps_forest as keeps_forest
 from .formats import read_vectors as read_vectors
 from .formats import refuse_results as refuse_results

@@ -164,9 +164,13 @@ def check_free(folder: Path, *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder, but this is a file. Choose another --out.")
     if not force and folder.exists() and any(folder.iterdir()):
-        begun = any((folder / name).is_dir() for name in (CHECKPOINT, COUNTS)) and not is_run_folder(folder)
-        hint = "add --resume to resume it, " if begun else ""
+        hint = "add --resume to resume it, " if was_begun(folder) else ""
         raise InputError(f"{folder} already exists; {hint}add --force to replace it or choose another --out.")
+
+
+def was_begun(folder: Path) -> bool:
+    """Return whether there is something in a folder that a job can resume from: its checkpoint, or counts alone."""
+    return has_checkpoint(folder) or ((folder / COUNTS).is_dir() and not is_run_folder(folder))
 
 
 def write_history(path: Path, history: list[dict[str, Any]]) -> None:
