@@ -39,6 +39,7 @@ from wordforest.options import default
 from wordforest.runtime.disk import ScratchFiles, let_go
 from wordforest.runtime.machine import Executor, Threads
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words, read_tokens
+from wordforest.text.scripts import warn
 from wordforest.text.tokens import PIECE, IdFile
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
@@ -171,6 +172,7 @@ def tally_corpus(
     *,
     executor: Executor | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
+    notice: Callable[[str], None] = warn,
 ) -> Tally:
     """Count a corpus as ``count`` does, and leave the counts in scratch files; named ones may hold a try to resume."""
     report = on_progress or (lambda *_: None)
@@ -178,7 +180,12 @@ def tally_corpus(
     if not isinstance(executor, Threads):
         raise InputError("counting into memory needs one machine. Use Threads, or leave the executor out.")
     tokens = read_tokens(
-        corpus, rules, executor=executor, scratch=scratch, on_progress=lambda done, size: report("read", done, size)
+        corpus,
+        rules,
+        executor=executor,
+        scratch=scratch,
+        on_progress=lambda done, size: report("read", done, size),
+        notice=notice,
     )
     vocabulary, rows = choose_words(tokens.words, tokens.counts, words)
     counted = 0

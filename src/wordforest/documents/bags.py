@@ -7,7 +7,7 @@ documents alone, and counts are integers, so the result is the same for any numb
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,8 +20,9 @@ from wordforest.runtime.machine import Executor, Threads, kernel
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words
 from wordforest.text.documents import Document
 from wordforest.text.reader import as_utf8
+from wordforest.text.scripts import warn
 from wordforest.text.tokenizer import FormTable, split_documents
-from wordforest.text.tokens import FormRows, WordIds
+from wordforest.text.tokens import FormRows, WordIds, tell_clauses
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Int32s: TypeAlias = NDArray[np.int32]
@@ -83,11 +84,13 @@ def learn_words(
     min_df: float = 1,
     max_df: float = 1.0,
     executor: Executor | None = None,
+    notice: Callable[[str], None] = warn,
 ) -> tuple[Vocabulary, Bags]:
     """Find the vocabulary of documents and count them under it, in one reading.
 
     Words are kept by the rules, if they stand in ``min_df`` documents or more and in ``max_df`` or fewer: a whole
-    number of them, or a share of all. All others become ``#rare#``, as in training.
+    number of them, or a share of all. All others become ``#rare#``, as in training. ``notice`` hears what a person
+    should know of them.
     """
     rules, own, executor = rules or TextRules(), threading.local(), executor or Threads()
     known = WordIds(rules)
@@ -104,6 +107,7 @@ def learn_words(
         raise InputError("there are no documents. Give at least one.")
     n_words = len(known.index)
     counts = np.sum([np.bincount(ids, minlength=n_words) for _, ids, _ in read], axis=0)
+    tell_clauses([*known.index], counts, rules, notice)
     in_range = _within(read, n_words, min_df, max_df, executor)
     vocabulary, rows = choose_words([*known.index], counts, words or WordRules(), in_range.__getitem__)
     n_rows = len(vocabulary)

@@ -19,7 +19,7 @@ from wordforest.baselines.svd import SvdSettings, hellinger_pca, pca
 from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.jobs.count import Counted, as_read, associate, counts_for, reading, sources_of
+from wordforest.jobs.count import Counted, as_read, associate, counts_for, notice_of, reading, sources_of
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.jobs.train import learn_in_job
@@ -151,6 +151,7 @@ def read_sentences(job: Job, names: Corpus, settings: CountSettings) -> Sentence
         executor=job.executor,
         scratch_folder=job.folder,
         on_progress=lambda *at: on_progress("read", *at),
+        notice=notice_of(job),
     )
     job.report(Event("read", tokens.n_tokens, tokens.n_tokens, "tokens"))
     vocabulary, rows = choose_words(tokens.words, tokens.counts, settings.words)

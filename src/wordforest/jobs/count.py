@@ -31,7 +31,7 @@ from wordforest.counts.tally import add_counts
 from wordforest.errors import InputError
 from wordforest.jobs.count_on_cluster import ClusterTally, tally_on_cluster
 from wordforest.jobs.job import Job, plain, versions
-from wordforest.options import PythonTokenizer, check_known, default
+from wordforest.options import COMPILED, PythonTokenizer, check_known, default
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.progress import Event, Report, Reporter
@@ -41,6 +41,7 @@ from wordforest.store.folders import save_counts
 from wordforest.text import Vocabulary, choose_words
 from wordforest.text.corpus import as_corpus
 from wordforest.text.reader import Corpus, content_hash, tell_columns, total_bytes
+from wordforest.text.scripts import warn
 from wordforest.text.segment import packages_of
 
 _HELD_OUT = CountSettings(window=10, min_count=1)
@@ -138,7 +139,7 @@ def _tally(job: Job, names: Corpus, settings: CountSettings, place: ScratchFiles
     if isinstance(job.executor, Cluster):
         if names.file:
             raise InputError("texts of Python cannot be read by the workers of a cluster. Write them to a file.")
-        return tally_on_cluster(sources, settings, job.executor, on_progress)
+        return tally_on_cluster(sources, settings, job.executor, on_progress, notice_of(job))
     return tally_corpus(
         Corpus(sources),
         settings.windows,
@@ -147,7 +148,13 @@ def _tally(job: Job, names: Corpus, settings: CountSettings, place: ScratchFiles
         place,
         executor=job.executor,
         on_progress=on_progress,
+        notice=notice_of(job),
     )
+
+
+def notice_of(job: Job) -> Callable[[str], None]:
+    """Return what tells a person something: the report of a job, or a warning of Python where nobody listens to it."""
+    return warn if type(job.report) is Reporter else lambda notice: job.report.say(f"warning: {notice}")
 
 
 def load_counts(folder: Path, most: float = np.inf, *, checked: bool = True) -> Counted:
@@ -198,8 +205,12 @@ def associate(
 
 def count_config(names: list[str], settings: CountSettings, fingerprint: str) -> dict[str, Any]:
     """Return what a counts folder says of itself."""
-    made_by = versions(*packages_of(settings.tokenizer))
-    return {**asdict(settings), "corpus": names, "fingerprint": fingerprint, "versions": made_by}
+    return {**asdict(settings), "corpus": names, "fingerprint": fingerprint, "versions": _versions(settings)}
+
+
+def _versions(settings: CountSettings) -> dict[str, str]:
+    """Return the versions that counts depend on, with those of packages that split words."""
+    return versions(*(() if settings.tokenizer in COMPILED else packages_of(settings.tokenizer)))
 
 
 def reading(size: int | None, report: Report) -> Callable[[str, int, int], None]:
@@ -265,7 +276,7 @@ def _counted(job: Job, names: Corpus, settings: CountSettings, own: Path) -> Pat
         # text that cannot be looked at twice, or a function: only a run that is resumed may trust its own counts
         places = [own] if job.resume else []
     for place in places:
-        if _is_made_of(place, plain(made_of), versions(*packages_of(settings.tokenizer))):
+        if _is_made_of(place, plain(made_of), _versions(settings)):
             job.report.say(f"{place}: counts of this text and these settings, so it is not counted again")
             return place
     if store.is_counts_folder(own) and _CONTENT not in store.read_json(own / "config.json"):

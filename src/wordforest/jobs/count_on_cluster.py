@@ -28,6 +28,7 @@ from wordforest.settings import CountSettings
 from wordforest.text import RARE, TextRules, Vocabulary, choose_words
 from wordforest.text.reader import total_bytes
 from wordforest.text.spans import Span, SpanTokens, cut_spans, read_span
+from wordforest.text.tokens import tell_clauses
 
 _SLICE = 1 << 22  # pairs that travel at a time: Dask cuts what is above 64 MiB, and copies it
 _FAN_IN = 8  # parts that one task merges
@@ -72,13 +73,19 @@ class ClusterTally:
 
 
 def tally_on_cluster(
-    sources: list[str], settings: CountSettings, cluster: Cluster, on_progress: Progress
+    sources: list[str],
+    settings: CountSettings,
+    cluster: Cluster,
+    on_progress: Progress,
+    notice: Callable[[str], None],
 ) -> ClusterTally:
-    """Count a corpus on a cluster; ``on_progress`` hears what ``tally_corpus`` would say."""
+    """Count a corpus on a cluster; ``on_progress`` and ``notice`` hear what ``tally_corpus`` would say."""
     texts = _texts(cut_spans(sources), settings.rules, cluster, total_bytes(sources))
     words, starts, fingerprint = _find_words(texts, cluster, on_progress)
     n_tokens, n_counted = words.total(), 0
-    vocabulary, _ = choose_words([*words], np.array([*words.values()], dtype=np.int64), settings.words)
+    counts = np.array([*words.values()], dtype=np.int64)
+    tell_clauses([*words], counts, settings.rules, notice)
+    vocabulary, _ = choose_words([*words], counts, settings.words)
     del words
 
     def on_counted(n: int) -> None:

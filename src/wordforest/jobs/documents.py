@@ -31,6 +31,7 @@ from wordforest.documents.topics import (
     named,
 )
 from wordforest.errors import InputError
+from wordforest.jobs.count import notice_of
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.train import learn_in_job
 from wordforest.reading import Labels, label_nodes
@@ -104,6 +105,7 @@ def learn_topics_of(
             min_df=settings.min_df,
             max_df=settings.max_df,
             executor=job.threads,
+            notice=notice_of(job),
         )
         history: list[dict[str, Any]] = []
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.options import COMPILED, PythonTokenizer
+from wordforest.options import PythonTokenizer
 from wordforest.text.tables import joined, text_of
 
 Split = Callable[[str], list[list[str]]]  # a line to its sentences
@@ -29,12 +29,10 @@ _LANGUAGE = re.compile("[a-z]{2,3}")
 _one_at_a_time = threading.RLock()  # few of these tokenisers promise to be safe in threads, and Python is no quicker
 
 
-def segmented(texts: Sequence[bytes], tokenizer: str) -> tuple[Sequence[bytes], str]:
-    """Return texts for the compiled tokeniser, and which of the two it is: rewritten where another one is asked for."""
-    if tokenizer in COMPILED:
-        return texts, tokenizer
+def segmented(texts: Sequence[bytes], tokenizer: str) -> list[bytes]:
+    """Return texts rewritten for the compiled tokeniser ``whitespace``."""
     split = splitter(tokenizer)
-    return [_rewritten(text, split) for text in texts], "whitespace"
+    return [_rewritten(text, split) for text in texts]
 
 
 def _rewritten(text: bytes, split: Split) -> bytes:

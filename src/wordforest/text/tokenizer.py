@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.options import COMPILED
 from wordforest.runtime.machine import kernel, part_of_kernel
 from wordforest.runtime.prefetch import prefetch
 from wordforest.text.segment import segmented
@@ -101,7 +102,8 @@ class Forms:
 
 def split_forms(data: bytes, tokenizer: str, table: FormTable | None = None) -> Forms:
     """Split valid UTF-8 into word forms; forms that are new go into the table."""
-    (data,), tokenizer = segmented([data], tokenizer)
+    if tokenizer not in COMPILED:
+        (data,), tokenizer = segmented([data], tokenizer), "whitespace"
     return number_words(data, find_words(data, tokenizer), table or FormTable())
 
 
@@ -124,7 +126,8 @@ def number_words(data: bytes, spans: Int32s, table: FormTable) -> Forms:
 
 def split_documents(texts: Sequence[bytes], tokenizer: str, table: FormTable) -> tuple[Forms, Int64s]:
     """Split many texts at once, sentence borders left out; return also where each begins and ends, (texts + 1,)."""
-    texts, tokenizer = segmented(texts, tokenizer)
+    if tokenizer not in COMPILED:
+        texts, tokenizer = segmented(texts, tokenizer), "whitespace"
     data = b"\n".join((*texts, b""))  # no word goes across a line end
     spans = without_breaks(find_words(data, tokenizer))
     ends = np.cumsum([0, *(len(text) + 1 for text in texts)])

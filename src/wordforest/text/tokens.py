@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordforest.errors import InputError
-from wordforest.options import Checked, default
+from wordforest.options import COMPILED, Checked, default
 from wordforest.runtime.disk import ScratchFiles, read_at, write_at
 from wordforest.runtime.machine import Executor, Threads, kernel
 from wordforest.text.corpus import as_corpus
 from wordforest.text.reader import CHUNK_BYTES, Chunk, Corpus, Errors, read_chunks
+from wordforest.text.scripts import unsegmented, warn
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
 
 _MOST_FORMS = 1 << 19  # that a worker remembers before it begins anew, with little memory
@@ -92,20 +93,22 @@ def read_tokens(
     scratch_folder: Path | None = None,
     scratch: ScratchFiles | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    notice: Callable[[str], None] = warn,
 ) -> Tokens:
     """Read a corpus, paths or texts, once and keep it as ids in a file, so that it may be larger than memory.
 
-    ``on_progress`` is called with tokens and bytes read so far. The file is one of ``scratch``, by default one without
-    a name in ``scratch_folder`` (or the system's for temporary files) that goes away with the result. It needs four
-    bytes a token. Named scratch files that hold all that an earlier try has found are taken up again.
+    ``on_progress`` is called with tokens and bytes read so far, ``notice`` with what a person should know. The file is
+    one of ``scratch``, by default one without a name in ``scratch_folder`` (or the system's for temporary files) that
+    goes away with the result. It needs four bytes a token. Named scratch files that hold all that an earlier try has
+    found are taken up again.
     """
     rules, scratch = rules or TextRules(), scratch or ScratchFiles(scratch_folder)
     corpus = corpus if isinstance(corpus, Corpus) else as_corpus(corpus, rules.text)
     if corpus.tokenised:
         rules = replace(rules, tokenizer="whitespace")
     sources = corpus.sources()
-    if (found := _read_before(scratch, sources, rules)) is not None:
-        return found
+    if (before := _read_before(scratch, sources, rules)) is not None:
+        return before
     memory = scratch.memory
     most = min(max(_MOST_FORMS, memory // _FORM_BYTES), 8 * _MOST_FORMS)
     # With little memory chunks are small: a few of them, with their ids and words, are on their way at a time.
@@ -132,11 +135,18 @@ def read_tokens(
     if not words.n_tokens:
         raise InputError(f"{_named(sources)}: the corpus holds no words. Check the path and the --tokenizer.")
     tokens = Tokens([*words.index], words.counts[: len(words.index)].copy(), ids, digest.hexdigest())
+    tell_clauses(tokens.words, tokens.counts, rules, notice)
     if scratch.named:
         listed = "".join(word + "\n" for word in tokens.words).encode()
         write_at(scratch.file("words.txt"), np.frombuffer(listed, dtype=np.uint8), 0)
         scratch.note({"read": [len(ids), len(listed), tokens.fingerprint]})
     return tokens
+
+
+def tell_clauses(words: list[str], counts: NDArray[np.int64], rules: TextRules, notice: Callable[[str], None]) -> None:
+    """Give notice where words are too long for their script: text that nobody has segmented."""
+    if rules.tokenizer in COMPILED and not all(map(str.isascii, words)) and (found := unsegmented(words, counts)):
+        notice(found)
 
 
 def _read_before(scratch: ScratchFiles, sources: list[str], rules: TextRules) -> Tokens | None:
