@@ -508,6 +508,7 @@ CASES = (
     Case("encode", "a run in place of counts", "encode run run --out new --quiet"),
     Case("encode", "onto the run", "encode run counts --out run --force --quiet"),
     Case("neighbors", "an unknown word", "neighbors run kign"),
+    Case("neighbors", "words that are all unknown", "neighbors run kign xyzzy"),
     Case("neighbors", "no neighbour asked for", "neighbors run king -k 0"),
     Case("analogy", "an unknown word", "analogy run king queen wmoan"),
     Case("concordance", "an unknown word", "concordance run corpus.txt kign"),

@@ -251,7 +251,7 @@ def test_perplexity_falls_from_epoch_to_epoch_far_below_that_of_frequencies(lear
 def test_words_of_one_list_are_neighbours(learned: Any, kind: tuple[str, ...]) -> None:
     vectors = learned[0]
     for word in kind:
-        nearest = {near for near, _ in vectors.most_similar(word, k=len(kind) - 1)}
+        nearest = {near for near, _ in vectors.most_similar(word, topn=len(kind) - 1)}
         assert nearest == set(kind) - {word}  # by chance: one of thousands of sets
 
 

@@ -40,7 +40,7 @@ def run(*arguments: str) -> Any:
 def test_heatmap_of_a_list_names_missing_words_and_skips_them(saved: str, tmp_path: Path) -> None:
     result = run("heatmap", saved, "--words", "a0,unicorn,b1", "--out", str(tmp_path / "h.svg"))
     assert result.exit_code == 0
-    assert "has no vector for unicorn; left out" in result.stderr
+    assert "has no vector for 'unicorn'; left out" in result.stderr
     text = (tmp_path / "h.svg").read_text()
     assert ">b1<" in text
     assert "unicorn" not in text
@@ -58,7 +58,7 @@ def test_a_built_in_list_and_a_file_are_blocks(saved: str, tmp_path: Path) -> No
 def test_all_words_missing_is_an_error_that_says_what_to_do(saved: str, tmp_path: Path) -> None:
     result = run("heatmap", saved, "--words", "unicorn", "--out", str(tmp_path / "h.png"))
     assert result.exit_code == 2
-    assert "no vector for unicorn" in result.stderr
+    assert "no vector for 'unicorn'" in result.stderr
     assert "Choose words of the vocabulary" in result.stderr
     assert not (tmp_path / "h.png").exists()
 

@@ -29,6 +29,32 @@ class TestVectors:
         assert {found["word"] for found in cat["neighbors"]} == {"dog", "horse", "cow"}
         assert all(0.5 < found["cosine"] <= 1 + 1e-6 for found in cat["neighbors"])
 
+    def test_words_without_a_vector_are_named_and_the_rest_answered(self, run):
+        result = done("neighbors", run, "Cat", "cta", "paris", "-k", 1)
+        assert [line for line in result.stdout.splitlines() if not line.startswith(" ")] == ["cat", "paris"]
+        assert "note: no vector for 'cta'. Did you mean cat" in result.stderr
+        *found, last = map(json.loads, done("neighbors", run, "cat", "cta", "--json").stdout.splitlines())
+        assert [one["query"] for one in found] == ["cat"]
+        assert (last["unknown"], last["did_you_mean"][0]) == ("cta", "cat")
+
+    def test_a_path_names_unknown_words_and_shows_the_rest(self, run):
+        result = done("path", run, "Cat", "cta")
+        assert result.stdout.startswith("cat\n")
+        assert "no vector for 'cta'" in result.stderr
+        found = json.loads(done("path", run, "cat", "cta", "paris", "--json").stdout)
+        assert [word["word"] for word in found["words"]] == ["cat", "paris"]
+        assert found["unknown"][0]["unknown"] == "cta"
+
+    @pytest.mark.parametrize("name", ["neighbors", "path"])
+    def test_where_no_word_is_known_all_are_named(self, run, name):
+        message = refused(name, run, "cta", "xyzzy")
+        assert "no vector for 'cta' (cat" in message
+        assert "'xyzzy'" in message
+
+    def test_an_analogy_reads_words_as_text_and_names_all_that_are_unknown(self, run):
+        assert done("analogy", run, "Man", "King", "Woman", "-k", 1).stdout.startswith("man : king :: woman :")
+        assert "'xyzzy', 'yzzyx'" in refused("analogy", run, "man", "xyzzy", "yzzyx")
+
     def test_analogy(self, run):
         found = json.loads(done("analogy", run, "man", "king", "woman", "-k", 1, "--json").stdout)
         assert found["neighbors"][0]["word"] == "queen"

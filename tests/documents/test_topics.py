@@ -151,6 +151,20 @@ def test_levels_must_grow(levels: Any) -> None:
         wf.TopicForest(levels=levels).fit(TEXTS)
 
 
+@pytest.mark.parametrize("lam", ["much", -1.0, None])
+def test_lam_is_auto_or_a_number(lam: Any) -> None:
+    with pytest.raises(wf.InputError, match="lam = "):
+        wf.TopicForest(lam=lam).fit(["a"])
+
+
+def test_a_notebook_shows_the_forest_with_shares_of_documents(topics: wf.TopicForest) -> None:
+    pages = [wf.TopicForest()._repr_mimebundle_()["text/html"], topics._repr_mimebundle_()["text/html"]]
+    assert ["<details" in page and "wordforest" in page for page in pages] == [False, True]
+    shares = topics.documents_.shares.mean(axis=0)
+    assert f"{topics.documents_.labels[0]} <i>{float(np.ravel(shares)[0]):.1%}</i>" in pages[1]
+    assert len(repr(topics)) < 120
+
+
 def test_too_few_documents_are_refused() -> None:
     with pytest.raises(InputError, match="documents"):
         wf.TopicForest(min_df=1).fit(["a cat eats fish", "a dog eats meat"])

@@ -261,7 +261,7 @@ def test_an_analogy_is_answered(either, models):
     either.open("/analogy/man,king,woman")
     either.wait(lambda: either.texts(".bars li"))
     if either.base.startswith("http"):
-        best = models[0].vectors.analogy("man", "king", "woman", k=1)[0][0]
+        best = models[0].vectors.analogy("man", "king", "woman", topn=1)[0][0]
         assert either.texts(".bars .word")[0] == best
 
 
@@ -446,5 +446,5 @@ def test_the_file_finds_the_same_neighbours_and_partings(page, sent, models):
     assert told == [row["node"] for row in wanted["parting"]]
     page.open("/word/king")
     kept = set(page.script("return JSON.parse(document.getElementById('data').textContent)[0].kept"))
-    all_near = [word for word, _ in models[0].vectors.most_similar("king", k=len(models[0].words))]
+    all_near = [word for word, _ in models[0].vectors.most_similar("king", topn=len(models[0].words))]
     assert page.texts(".bars .word") == [word for word in all_near if word in kept][:15]

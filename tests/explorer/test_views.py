@@ -61,7 +61,7 @@ def test_a_word_without_a_vector_gets_words_that_begin_like_it(model):
 
 def test_the_nearest_words_are_those_of_the_vectors(model):
     assert [w for w, _ in views.word_view(model, "king", k=5)["neighbors"]] == [
-        w for w, _ in model.vectors.most_similar("king", k=5)
+        w for w, _ in model.vectors.most_similar("king", topn=5)
     ]
 
 
@@ -109,7 +109,7 @@ def test_what_a_word_has_in_a_branch_of_an_additive_forest_is_its_value():
 def test_an_analogy_names_unknown_words(model):
     assert views.analogy(model, "man", "nobody", "woman") == {"unknown": ["nobody"], "neighbors": []}
     found = views.analogy(model, "man", "king", "woman", k=3)["neighbors"]
-    assert [w for w, _ in found] == [w for w, _ in model.vectors.analogy("man", "king", "woman", k=3)]
+    assert [w for w, _ in found] == [w for w, _ in model.vectors.analogy("man", "king", "woman", topn=3)]
 
 
 def test_a_nodes_values_keep_signs_and_zeros():

@@ -25,7 +25,7 @@ ALLOWED = {
     "text": "errors options runtime text",
     "counts": "errors options runtime text counts",
     "coder": "errors options runtime coder",
-    "vectors": "errors coder.forest reading",  # whose labels and paths they hand on, imported when asked for
+    "vectors": "errors coder.forest text.tokens reading store vectors",  # all but the first two when asked for
     "reading": "errors vectors coder.forest reading",
     "evaluation": "errors runtime vectors coder.forest evaluation",
     "documents": "errors options runtime text counts coder vectors reading evaluation.bootstrap documents",
@@ -42,6 +42,7 @@ ALLOWED = {
     "__main__": "cli",
     "__init__": "",
 }
+DOORS = {"vectors": {"store"}}  # save and load, which people look for there
 ROOMS = {"text", "counts", "coder", "baselines", "vectors", "reading", "evaluation", "documents", "figures"}
 
 # Packages that only the named file may import: heavy ones behind one door, and none that turns data into code.
@@ -157,7 +158,7 @@ def test_every_exception_from_the_security_rules_has_a_reason():
 
 def test_no_row_lets_a_room_see_the_outside_nor_anything_but_main_see_the_commands():
     for place, allowed in ALLOWED.items():
-        assert place not in ROOMS or not {*allowed.split()} & OUTSIDE
+        assert place not in ROOMS or {*allowed.split()} & OUTSIDE <= DOORS.get(place, set())
         assert "cli" not in allowed.split() or place in ("cli", "__main__")
 
 

@@ -69,7 +69,7 @@ def test_a_new_word_lies_beside_the_word_it_stands_for(corpus: Path, tmp_path: P
     wf.count_corpus(tmp_path / "new.txt", tmp_path / "new")
     encoded = wf.encode_counts(tmp_path / "run", tmp_path / "new", tmp_path / "out")
     assert "lynx" not in wf.load_run(tmp_path / "run").words
-    nearest = {word for word, _ in encoded.vectors.most_similar("lynx", k=4)}
+    nearest = {word for word, _ in encoded.vectors.most_similar("lynx", topn=4)}
     assert nearest == {"cat", "dog", "horse", "cow"}
     assert wf.load_run(tmp_path / "out").vectors.similarity("lynx", "cat") > 0.95
 

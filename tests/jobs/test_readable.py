@@ -107,7 +107,7 @@ def test_another_preset_is_refused_when_going_on(
 def test_words_of_the_nested_start_find_their_neighbours(corpus: Path) -> None:
     vectors = wf.train(corpus, **{**FAST, "epochs": 20}).vectors
     animals = {"cat", "dog", "horse", "cow"}
-    assert all({word for word, _ in vectors.most_similar(animal, 3)} <= animals for animal in animals)
+    assert all({word for word, _ in vectors.most_similar(animal, topn=3)} <= animals for animal in animals)
 
 
 def test_frequent_words_count_more_with_a_power(corpus: Path, tmp_path: Path) -> None:
@@ -282,9 +282,9 @@ def test_cosines_are_the_same_in_a_run_in_what_it_is_converted_to_and_in_evaluat
     wf.write_vectors(tmp_path / "copy", run.vectors)
     there, copy = (wf.read_vectors(tmp_path / name) for name in ("vectors.txt", "copy"))
     for word in ("cat", "dog", "king"):
-        near = run.vectors.most_similar(word, 5)
-        assert copy.most_similar(word, 5) == near
-        assert [w for w, _ in there.most_similar(word, 5)] == [w for w, _ in near]
+        near = run.vectors.most_similar(word, topn=5)
+        assert copy.most_similar(word, topn=5) == near
+        assert [w for w, _ in there.most_similar(word, topn=5)] == [w for w, _ in near]
         assert there.similarity(word, "cow") == pytest.approx(run.vectors.similarity(word, "cow"), abs=1e-5)
     pairs = tmp_path / "data" / "wordsim" / "EN-OWN.txt"
     pairs.parent.mkdir(parents=True)

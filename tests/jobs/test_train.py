@@ -234,7 +234,7 @@ class TestLearners:
         assert run.config["learner"] == "entries"
         assert run.config["zeros"] == 0.3
         assert run.config["eta"] > 0
-        assert {word for word, _ in run.vectors.most_similar("cat", k=3)} <= {"dog", "horse", "cow", "the", "hay"}
+        assert {word for word, _ in run.vectors.most_similar("cat", topn=3)} <= {"dog", "horse", "cow", "the", "hay"}
 
     def test_defaults_are_those_of_the_learner(self):
         online, entries = TrainSettings(), TrainSettings(learner="entries")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reading.sport import LABELS, NASTY, A, named, printable
+from tests.reading.sport import LABELS, NASTY, WORDS, A, named, printable
 from tests.strategies import forests
 from wordforest.coder.forest import Forest
 from wordforest.reading import (
@@ -62,3 +63,13 @@ def test_names_as_a_table(sport: Vectors) -> None:
 def test_a_table_of_nasty_names_has_six_columns_in_every_row() -> None:
     rows = names_as_tsv(Vectors(NASTY, np.eye(len(NASTY)))).rstrip("\n").split("\n")
     assert [row.count("\t") for row in rows] == [5] * (len(NASTY) + 1)
+
+
+def test_frames_have_words_as_rows_and_nodes_as_columns(sport: Vectors) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = sport.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert (frame.index.name, tuple(frame.index)) == ("word", WORDS)
+    assert frame.columns[:3].tolist() == ["0.ball", "0.ball.ball", "0.ball.ball.racket"]
+    np.testing.assert_array_equal(frame.to_numpy(), A)
+    assert Vectors(["a"], [[1.0, 2.0]]).to_frame().columns.tolist() == [0, 1]

@@ -326,23 +326,12 @@ def test_we_read_what_gensim_writes(tmp_path: Path, name: str, options: dict[str
     assert_same(read_vectors(tmp_path / name), Vectors(odd_words, matrix))
 
 
-def test_most_similar_agrees_with_gensim() -> None:
-    models = pytest.importorskip("gensim.models")
-    matrix = np.random.default_rng(13).normal(size=(50, 4)).astype(np.float32)
-    words = [f"w{i}" for i in range(50)]
-    keyed = models.KeyedVectors(4)
-    keyed.add_vectors(words, matrix)
-    ours, theirs = Vectors(words, matrix).most_similar("w3", 10), keyed.most_similar("w3", topn=10)
-    assert [word for word, _ in ours] == [word for word, _ in theirs]
-    assert [score for _, score in ours] == pytest.approx([score for _, score in theirs], abs=1e-6)  # float32
-
-
 @pytest.mark.skipif(not GLOVE.is_file(), reason=f"needs {GLOVE.name}, which is not part of the repository")
 def test_published_glove_vectors_are_read() -> None:
     vectors = read_vectors(GLOVE)
     assert (len(vectors), vectors.n_dimensions, vectors.words[0]) == (20_000, 50, "the")
     assert vectors["the"][:2].tolist() == np.array([0.418, 0.24968], np.float32).tolist()
-    assert "queen" in [word for word, _ in vectors.most_similar("king", 3)]
+    assert "queen" in [word for word, _ in vectors.most_similar("king", topn=3)]
 
 
 # arrays and the Embedding Projector

@@ -257,6 +257,22 @@ def read_vectors(name: str) -> Any:
     return store.read_vectors(name, on_notice=note)
 
 
+def known_words(vectors: Any, words: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return words as the vocabulary spells them, and those without a vector, which are named on standard error.
+
+    It is an error if none has one.
+    """
+    from wordforest.vectors import UnknownWordError
+
+    unknown = [word for word in dict.fromkeys(words) if word not in vectors]
+    if {*words} == {*unknown}:
+        raise UnknownWordError(unknown, vectors.lookup)
+    for word in unknown:
+        note(str(UnknownWordError([word], vectors.lookup)))
+    known = dict.fromkeys(vectors.words[vectors.index(word)] for word in words if word not in unknown)
+    return [*known], [{"unknown": word, "did_you_mean": vectors.lookup.close(word)} for word in unknown]
+
+
 def node_labels(vectors: Any, k: int, stop_words: Path | None) -> Any:
     """Return up to k words for every node, none of them in the file of stop words while there are others."""
     from wordforest import reading

@@ -299,11 +299,12 @@ def _groups(named: Sequence[str]) -> dict[str, list[str]]:
 def _present(models: Mapping[str, Any], groups: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return the groups without words that a model lacks, which are named on standard error."""
     from wordforest.figures import drawable
+    from wordforest.vectors import UnknownWordError
 
     words = list(dict.fromkeys(word for group in groups.values() for word in group))
     for name, vectors in models.items():
         if missing := [word for word in words if word not in vectors]:
-            note(f"{name} has no vector for {', '.join(missing)}; left out")
+            note(f"{name} has no vector for {UnknownWordError(missing, vectors.lookup).listed()}; left out")
     known = {*drawable(words, *models.values())}
     kept = {title: [word for word in group if word in known] for title, group in groups.items()}
     return {title: group for title, group in kept.items() if group}

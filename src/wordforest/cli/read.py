@@ -14,6 +14,7 @@ from wordforest.cli.command import (
     argument,
     command,
     keep_existing,
+    known_words,
     node_labels,
     note,
     option,
@@ -78,7 +79,8 @@ def path(
     from wordforest.cli import terminal
 
     loaded = read_vectors(vectors)
-    terminal.show_paths(loaded, words, k, labels=node_labels(loaded, k, stop_words), as_json=json)
+    known, unknown = known_words(loaded, words)
+    terminal.show_paths(loaded, known, k, labels=node_labels(loaded, k, stop_words), unknown=unknown, as_json=json)
 
 
 @command()
@@ -93,9 +95,12 @@ def neighbors(
     from wordforest.cli import terminal
 
     loaded = read_vectors(vectors)
-    for word in words:
-        found = loaded.most_similar(word, k=k) if loaded[word].any() else []  # all words are equally far from a zero
+    known, unknown = known_words(loaded, words)
+    for word in known:
+        found = loaded.most_similar(word, topn=k) if loaded[word].any() else []  # a zero is equally far from all
         terminal.show_neighbors(word, found, as_json=json)
+    if json:
+        terminal.deliver_json(unknown)
 
 
 @command()
@@ -111,8 +116,9 @@ def analogy(
     """A is to B as C is to ?"""
     from wordforest.cli import terminal
 
-    found = read_vectors(vectors).analogy(a, b, c, k=k)
-    terminal.show_neighbors(f"{a} : {b} :: {c} :", found, as_json=json)
+    loaded = read_vectors(vectors)
+    a, b, c = (loaded.words[row] for row in loaded.lookup.rows((a, b, c)))
+    terminal.show_neighbors(f"{a} : {b} :: {c} :", loaded.analogy(a, b, c, topn=k), as_json=json)
 
 
 @command()

@@ -138,13 +138,19 @@ def show_forest(
 
 
 def show_paths(
-    vectors: Vectors, words: Sequence[str], k: int, *, labels: reading.Labels | None = None, as_json: bool = False
+    vectors: Vectors,
+    words: Sequence[str],
+    k: int,
+    *,
+    labels: reading.Labels | None = None,
+    unknown: Sequence[Any] = (),
+    as_json: bool = False,
 ) -> None:
     """Print the path of each word through the forest, and of several words where they part."""
     found = [reading.word_path(vectors, word, k=k, labels=labels) for word in words]
     common = reading.common_nodes(vectors, words, k=k, labels=labels) if len(words) > 1 else ()
     if as_json:
-        deliver_json([reading.paths_as_object(found, common)])
+        deliver_json([{**reading.paths_as_object(found, common), "unknown": [*unknown]}])
         return
     show(*reading.paths_as_text(found, common).splitlines())
 

@@ -84,7 +84,7 @@ def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force
         readable = run_train(demo_corpus(), out=to_read, force=force, report=report, preset="readable", trees=10)
     for word in WORDS:
         if word in run.vectors:
-            terminal.show_neighbors(word, run.vectors.most_similar(word, k=6))
+            terminal.show_neighbors(word, run.vectors.most_similar(word, topn=6))
     scores = tabulate([(str(out), evaluation.evaluate(run.vectors))])
     terminal.show_grid("Scores (a corpus of 2 million tokens is small for these sets)", scores)
     terminal.show_forest(str(to_read), readable.vectors, 6)

@@ -50,7 +50,7 @@ _LEAST_SHARD = 1 << 16  # tokens
 _MERGED_PAIRS = 1 << 22  # that are added up at a time
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Counts:
     """How often word v (row) and context c (column) stand within a window: ``matrix`` is (V, C) CSR of integers.
 
@@ -60,6 +60,10 @@ class Counts:
     matrix: CSR
     vocabulary: Vocabulary
     fingerprint: str = ""  # SHA-256 of the corpus
+
+    def __repr__(self) -> str:
+        V, C = self.matrix.shape
+        return f"Counts({V} words x {C} contexts, {self.matrix.nnz} pairs)"
 
 
 @dataclass(eq=False)

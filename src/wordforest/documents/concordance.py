@@ -114,16 +114,16 @@ def concordance(
 
 
 def _of_text(vectors: Vectors, query: str, finder: WordFinder) -> _Wanted:
-    if query in vectors:  # as it is, for the sake of markers
-        return _Wanted((query,), (vectors.index(query),))
+    if (row := vectors.lookup.find(query)) is not None:  # also a marker, or a phrase that is one word
+        return _Wanted((vectors.words[row],), (row,))
     places = finder.find([query])
     words = tuple(query[a:b] for a, b in zip(places.start, places.end, strict=True))
     rows = tuple(places.row.tolist())
     if not words:
-        raise UnknownWordError(query, vectors.words)
+        raise UnknownWordError([query], vectors.lookup)
     for word, row in zip(words, rows, strict=True):
         if row < 0 or vectors.words[row] == RARE:
-            raise UnknownWordError(word, vectors.words)
+            raise UnknownWordError([word], vectors.lookup)
     return _Wanted((" ".join(vectors.words[row] for row in rows),), rows)
 
 

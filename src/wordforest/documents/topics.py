@@ -31,6 +31,7 @@ from wordforest.documents.space import WordEmbeddings, space_of_documents
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, usual_density
 from wordforest.reading import label_nodes
+from wordforest.reading.html import forest_as_html
 from wordforest.runtime.machine import Executor, Threads, available_cores, check_device
 from wordforest.text import RARE, TextRules, Vocabulary, WordRules
 from wordforest.text.documents import read_documents
@@ -63,7 +64,7 @@ class TopicSettings:
     n_contexts: int = 2500  # words that words are told apart by
     n_documents: int = 20_000  # that are learned from at most
     least_documents: int = 5  # a cluster that becomes a node has as many
-    lam: float | None = None  # None: as the density needs
+    lam: float | str = "auto"  # as the density needs
     density: float | None = None
     stability: bool = False
     seed: int = 0
@@ -73,6 +74,7 @@ class TopicSettings:
         levels = (1,) if self.levels is None else self.levels
         if not levels or not all(isinstance(n, int) and a < n for a, n in pairwise((0, *levels))):
             raise InputError(f"levels = {levels}, but they must be numbers of nodes that grow with depth, as 6,20,60.")
+        OPTIONS["lam"].check(self.lam)
         OPTIONS["density"].check(self.density)
         OPTIONS["seed"].check(self.seed)
         check_device(self.device)
@@ -159,8 +161,8 @@ def _plan(settings: TopicSettings, levels: tuple[int, ...], keys: NDArray[np.uin
     density = settings.density or usual_density(True, sum(levels), len(levels), _PATHS)
     return Plan(
         most,
-        lambda _: NonNegativeL1(1.0 if settings.lam is None else settings.lam),
-        auto_lam=settings.lam is None,
+        lambda _: NonNegativeL1(1.0 if settings.lam == "auto" else float(settings.lam)),
+        auto_lam=settings.lam == "auto",
         density=density,
         start=NestedStart(_CLUSTERED, drawn=True, levels=levels, least_rows=settings.least_documents),
         seed=settings.seed,
@@ -208,8 +210,8 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     folder or a file. Words in fewer than ``min_df`` or more than ``max_df`` documents are left out (whole numbers, or
     shares of all). ``embeddings`` (n, E) of the documents to fit, from any model, become part of their rows;
     ``transform`` then needs those of the new documents. ``Vectors`` of words do, too, and then nothing more is needed.
-    ``stop_words`` are counted as all others, but name no node. lam is found so that a document has about ``density`` of
-    all nodes, unless it is given. ``stability=True`` also says how stable every node is, for twice the time. The same
+    ``stop_words`` are counted as all others, but name no node. ``lam="auto"`` is found so that a document has about
+    ``density`` of all nodes. ``stability=True`` also says how stable every node is, for twice the time. The same
     documents give the same bits, with any ``n_jobs``.
 
     After ``fit``: ``forest_``; ``components_`` (M, K), atoms in the space of ``topics_.coder.space``; ``vectors_``, the
@@ -234,7 +236,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         numbers: bool = True,
         stop_words: Sequence[str] = (),
         embeddings: Any = None,
-        lam: float | None = None,
+        lam: float | str = "auto",
         density: float | None = None,
         stability: bool = False,
         device: str = "cpu",
@@ -393,6 +395,16 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return a name for every column of shares, (M,): its node and two words, such as ``13.bike.ride``."""
         labels = self._fitted().labels
         return np.array([".".join([str(i), *label.split()[:2]]) for i, label in enumerate(labels)], dtype=object)
+
+    def _html_repr(self) -> str:
+        """Return the forest as notebooks show it, scikit-learn's diagram before ``fit``."""
+        if not hasattr(self, "topics_"):
+            return str(super()._html_repr())
+        placed = self.documents_
+        M, n = len(placed.forest), len(placed.ids)
+        share = np.bincount(placed.shares.indices, placed.shares.data, minlength=M) / max(1, n)
+        notes = [f"{one:.1%}" for one in share] if n else []  # none where topics were loaded
+        return forest_as_html("TopicForest", f"{M} nodes, {n:,} documents", placed.forest, placed.labels, notes)
 
     def _fitted(self) -> DocumentShares:
         check_is_fitted(self, "topics_")

@@ -16,10 +16,8 @@ _NUMBER_FORM = re.compile(r"[+\-\u2212]?\d+(?:[.,]\d+)*")
 
 def row_of(vectors: Vectors, word: str) -> int | None:
     """Return the row of a word as written, else of its lower-cased form, else None."""
-    for form in (word, word.lower()):
-        if form in vectors:
-            return vectors.index(form)
-    return None
+    rows = vectors.key_to_index
+    return rows.get(word, rows.get(word.lower()))
 
 
 def rows_of(vectors: Vectors, words: tuple[str, ...]) -> list[int] | None:

@@ -20,12 +20,12 @@ from scipy import sparse
 from wordforest.documents.concordance import Sort, concordance
 from wordforest.documents.shares import edited_vectors
 from wordforest.errors import InputError
-from wordforest.reading.columns import branch_shares, largest
+from wordforest.reading.columns import branch_shares
 from wordforest.reading.labels import is_grammar
 from wordforest.store import DocumentsFolder, load_documents
 from wordforest.text import TextRules
 from wordforest.text.places import WordFinder
-from wordforest.vectors import Vectors, forest_of, is_marker
+from wordforest.vectors import Vectors, forest_of, is_marker, largest
 
 LISTED = 20  # documents of a page
 KEPT = 300  # documents of a page that is sent as a file

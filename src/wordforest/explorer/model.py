@@ -140,7 +140,7 @@ def complete(model: Model, prefix: str, k: int = 10) -> list[str]:
     if len(found) > k:
         found = np.partition(found, k - 1)[:k]
     words = [model.words[row] for row in np.sort(found)]
-    if prefix in model.vectors:
+    if prefix in model.vectors.key_to_index:
         words = [prefix, *(word for word in words if word != prefix)][:k]
     return words
 

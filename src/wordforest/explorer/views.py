@@ -18,8 +18,7 @@ from wordforest.documents.concordance import Sort
 from wordforest.errors import InputError
 from wordforest.explorer.documents import Collection
 from wordforest.explorer.model import Model, complete
-from wordforest.reading.columns import largest
-from wordforest.vectors import Neighbors, UnknownWordError
+from wordforest.vectors import Neighbors, UnknownWordError, largest
 
 MAX_COMPARED = 5
 NEIGHBORS = 15
@@ -159,7 +158,7 @@ def word_view(model: Model, word: str, k: int = NEIGHBORS) -> dict[str, Any]:
     """Return the forest of a word and its k nearest words; none are near to a zero vector."""
     view = word_forest(model, word)
     if view["found"]:
-        view["neighbors"] = _rounded(model.vectors.most_similar(word, k=k)) if view["nodes"] else []
+        view["neighbors"] = _rounded(model.vectors.most_similar(word, topn=k)) if view["nodes"] else []
     return view
 
 
@@ -189,7 +188,7 @@ def comparison(model: Model, words: Sequence[str]) -> dict[str, Any]:
 def analogy(model: Model, a: str, b: str, c: str, k: int = 10) -> dict[str, Any]:
     """Return the words d for which a is to b as c is to d; words without a vector are named instead."""
     unknown = [word for word in dict.fromkeys((a, b, c)) if word not in model.vectors]
-    found: Neighbors = [] if unknown else model.vectors.analogy(a, b, c, k=k)
+    found: Neighbors = [] if unknown else model.vectors.analogy(a, b, c, topn=k)
     return {"unknown": unknown, "neighbors": _rounded(found)}
 
 

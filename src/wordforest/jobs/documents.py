@@ -91,7 +91,7 @@ def learn_topics_of(
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
         own = {**asdict(settings), **asdict(rules), **asdict(columns), "documents": _named(documents)}
         own["embeddings"] = _digest(embeddings)
-        if job.folder and job.is_complete(store.is_run_folder, own, (None,)):  # lam is found
+        if job.folder and job.is_complete(store.is_run_folder, own, (None, "auto")):  # lam is found
             return store.load_run(job.folder)
         job.begin(own)
         read = _progressing(_read(documents, columns.columns, rules, job), job)

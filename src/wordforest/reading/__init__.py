@@ -3,9 +3,10 @@
 Everything takes vectors and returns objects or text; nothing here opens a file.
 """
 
-from wordforest.reading.features import as_features, feature_names, names_as_tsv
-from wordforest.reading.labels import Labels, label_nodes, node_words
-from wordforest.reading.outline import Line, as_graphviz, as_mermaid, as_object, as_text, one_line, outline
+from wordforest.reading.features import as_features, as_frame, feature_names, names_as_tsv
+from wordforest.reading.labels import Labels, NodeLabels, label_nodes, node_words, one_line
+from wordforest.reading.nodes import Node, read_node
+from wordforest.reading.outline import Line, as_graphviz, as_mermaid, as_object, as_text, outline
 from wordforest.reading.paths import (
     WordPath,
     common_nodes,
@@ -20,8 +21,11 @@ from wordforest.reading.thesaurus import thesaurus
 __all__ = [
     "Labels",
     "Line",
+    "Node",
+    "NodeLabels",
     "WordPath",
     "as_features",
+    "as_frame",
     "as_graphviz",
     "as_mermaid",
     "as_object",
@@ -35,6 +39,7 @@ __all__ = [
     "outline",
     "paths_as_object",
     "paths_as_text",
+    "read_node",
     "subtree_as_text",
     "subtree_words",
     "thesaurus",

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.errors import InputError
 from wordforest.vectors import CSR, Dense, Vectors, forest_of
 
 Rows: TypeAlias = NDArray[np.intp]
@@ -59,21 +58,6 @@ def _column(columns: Any, node: int) -> tuple[Rows, NDArray[np.float64]]:
         return rows, columns[node, rows].astype(np.float64)
     part = slice(columns.indptr[node], columns.indptr[node + 1])
     return columns.indices[part].astype(np.intp), columns.data[part].astype(np.float64)
-
-
-def largest(score: NDArray[Any], k: int) -> Rows:
-    """Return the places of the k largest scores, largest first, of equals the first."""
-    chosen = np.arange(len(score))
-    if k < len(score):
-        kth = np.partition(score, len(score) - k)[len(score) - k]
-        chosen = np.flatnonzero(score >= kth)  # all that tie with the k-th, so that the order can decide
-    return chosen[np.argsort(-score[chosen], kind="stable")][:k]
-
-
-def check_k(k: int) -> None:
-    """Refuse to look for fewer than one word."""
-    if k < 1:
-        raise InputError(f"k = {k}, but at least one word must be asked for.")
 
 
 def branch_shares(vectors: Vectors, rows: NDArray[Any]) -> CSR:

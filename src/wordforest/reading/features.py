@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from scipy import sparse
 
-from wordforest.reading.labels import Labels, given_or_made
-from wordforest.reading.outline import one_line
+from wordforest.errors import MissingExtraError
+from wordforest.reading.labels import Labels, given_or_made, one_line
 from wordforest.vectors import CSR, Vectors, forest_of
 
 _NOT_A_NAME = re.compile(r"\W+")
@@ -17,6 +18,20 @@ _K = 5
 def as_features(vectors: Vectors, *, labels: Labels | None = None) -> tuple[CSR, list[str]]:
     """Return the codes as CSR (V, M) and a name for each column, see feature_names. The matrix may be written to."""
     return sparse.csr_array(vectors.matrix, copy=True), feature_names(vectors, labels=labels)
+
+
+def as_frame(vectors: Vectors) -> Any:
+    """Return a DataFrame of pandas: words by nodes, in sparse columns where the vectors are, see feature_names.
+
+    Without a forest columns have numbers.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("a data frame", "frames") from error
+    make: Any = pandas.DataFrame.sparse.from_spmatrix if sparse.issparse(vectors.matrix) else pandas.DataFrame
+    names = None if vectors.forest is None else feature_names(vectors, labels=vectors.labels)
+    return make(vectors.matrix, index=pandas.Index(vectors.words, name="word"), columns=names)
 
 
 def feature_names(vectors: Vectors, *, labels: Labels | None = None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -9,13 +10,17 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.reading.columns import Columns, Rows, check_k, largest
-from wordforest.vectors import Neighbors, Vectors, is_marker
+from wordforest.reading.columns import Columns, Rows
+from wordforest.vectors import Neighbors, Vectors, check_k, is_marker, largest
 
 Label: TypeAlias = tuple[str, ...]
 Labels: TypeAlias = Sequence[Label]
 
+# Characters that would break a line or turn its reading direction: controls, separators, bidi marks that open or
+# close a run, lone surrogates. Joiners stay: many scripts and emoji need them.
+_BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _COMMON = 500  # ranks of function words and the most general ones: among them frequency says little
 _TAKEN = 6  # words that a node takes from those below, asked for or not: short labels are the start of longer ones
 _ENOUGH = 3  # good words, from which on a label needs no others
@@ -35,13 +40,34 @@ _GRAMMAR = (
 _FUNCTION_WORDS = frozenset(word for line in _GRAMMAR for word in line.split())
 
 
+class NodeLabels(list[Label]):
+    """The label of every node, by its number; an outline of the forest when printed."""
+
+    def __init__(self, labels: Iterable[Label], forest: Forest) -> None:
+        super().__init__(labels)
+        self.forest = forest
+
+    def __repr__(self) -> str:
+        first = ", ".join(f"{node} {' '.join(label)!r}" for node, label in enumerate(self[:2]))
+        return f"NodeLabels({len(self)} nodes in {len(self.forest.roots)} trees: {first}, ...)"
+
+    def __str__(self) -> str:
+        depths = self.forest.depth.tolist()
+        return "\n".join(f"{'  ' * depths[i]}{i} {label_text(label)}" for i, label in enumerate(self))
+
+    def _repr_html_(self) -> str:
+        from wordforest.reading.html import forest_as_html
+
+        return forest_as_html("Labels", f"{len(self)} nodes", self.forest, list(map(label_text, self)))
+
+
 class _Scored(NamedTuple):
     node: int
     rows: Rows  # (n,), ascending: the words on the node's side
     score: NDArray[np.float32]  # (n,)
 
 
-def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words: Collection[str] = ()) -> list[Label]:
+def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words: Collection[str] = ()) -> NodeLabels:
     """Return up to k words for every node, best first; none for a node that no word uses.
 
     With z what words have at nodes themselves (``Vectors.own``), word v at rank r_v scores at a node i that it uses
@@ -86,7 +112,8 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words
             fresh = ~np.isin(node.rows, _words_above(columns, chosen, node.node)) & (node.score >= best[node.rows])
             chosen[node.node] = _choose(node, fresh, quality[node.rows], grammar[node.rows], taken)
     found = [tuple(vectors.words[row] for row in rows[:k]) for rows in chosen]
-    return [(vectors.given_labels[i],) if i in vectors.given_labels else label for i, label in enumerate(found)]
+    given = {node: (name,) for node, name in vectors.given_labels.items()}
+    return NodeLabels((given.get(i, label) for i, label in enumerate(found)), columns.forest)
 
 
 def node_words(vectors: Vectors, node: int, k: int = 20) -> Neighbors:
@@ -117,6 +144,16 @@ def given_or_made(vectors: Vectors, labels: Labels | None, k: int) -> list[Label
             "Give what label_nodes returns for these vectors."
         )
     return [tuple(label)[:k] for label in labels]
+
+
+def label_text(label: Label) -> str:
+    """Return the words of a label on one line."""
+    return " ".join(map(one_line, label)) or "(no words)"
+
+
+def one_line(text: str) -> str:
+    """Return the text with control characters and the like written as escapes, so that a line stays a line."""
+    return _BREAKING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def _scored(columns: Columns, node: int, bits: NDArray[np.float64]) -> _Scored:

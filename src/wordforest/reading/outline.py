@@ -9,12 +9,9 @@ from typing import Any
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.reading.labels import Label, Labels, given_or_made
+from wordforest.reading.labels import Label, Labels, given_or_made, label_text
 from wordforest.vectors import Vectors, forest_of
 
-# Characters that would break a line or turn its reading direction: controls, separators, bidi marks that open or
-# close a run, lone surrogates. Joiners stay: many scripts and emoji need them.
-_BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MERMAID = re.compile(r"""\.(?!\d)|[!"#$&*+\-/:;<=>?@\[\\\]^_`{|}~]""")  # also what Markdown reads, lists among it
 
 
@@ -44,12 +41,16 @@ def outline(
     vectors: Vectors, *, k: int = 5, labels: Labels | None = None, trees: Iterable[int] | None = None
 ) -> list[Line]:
     """Return a line for each node in preorder that is not hidden; ``trees`` chooses some by number, in their order."""
-    named = given_or_made(vectors, labels, k)
+    hidden = vectors.hidden
+    shown = [node for node in _chosen_nodes(forest_of(vectors), trees) if not hidden[node]]
+    return lines_of(vectors, shown, given_or_made(vectors, labels, k))
+
+
+def lines_of(vectors: Vectors, nodes: Iterable[int], named: Sequence[Label]) -> list[Line]:
+    """Return a line for each of some nodes, which are called as ``named`` has it."""
     forest, used, known = forest_of(vectors), vectors.uses().tolist(), vectors.nodes.get("stability")
-    lines, hidden = [], vectors.hidden
-    for node in _chosen_nodes(forest, trees):
-        if hidden[node]:
-            continue
+    lines = []
+    for node in nodes:
         position = (node, int(forest.parent[node]), int(forest.depth[node]))
         is_leaf = bool(forest.end[node] == node + 1)
         stability = None if known is None else float(known[node])
@@ -118,16 +119,6 @@ def as_object(
         "density_by_depth": vectors.density_by_depth(),
         "nodes": nodes,
     }
-
-
-def label_text(label: Label) -> str:
-    """Return the words of a label on one line."""
-    return " ".join(map(one_line, label)) or "(no words)"
-
-
-def one_line(text: str) -> str:
-    """Return the text with control characters and the like written as escapes, so that a line stays a line."""
-    return _BREAKING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def _chosen_nodes(forest: Forest, trees: Iterable[int] | None) -> list[int]:

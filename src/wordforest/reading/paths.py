@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
-from wordforest.reading.columns import Columns, check_k, largest
-from wordforest.reading.labels import Label, Labels, given_or_made
-from wordforest.reading.outline import label_text, one_line
-from wordforest.vectors import Vectors, forest_of
+from wordforest.reading.columns import Columns
+from wordforest.reading.html import path_as_html
+from wordforest.reading.labels import Label, Labels, given_or_made, label_text, one_line
+from wordforest.vectors import Vectors, check_k, forest_of, largest
 
 _PARTINGS = 3  # shown to a reader; an object has all
 
@@ -48,13 +48,20 @@ class TreePath:
     steps: tuple[PathNode, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WordPath:
     """All trees that a word uses, the one with the largest share of it first. As a string it is an outline of them."""
 
     word: str
     strength: float  # what the word has at all nodes, by size
     trees: tuple[TreePath, ...]
+
+    def __repr__(self) -> str:
+        most = f", most in {label_text(self.trees[0].steps[0].label)!r}" if self.trees else ""
+        return f"WordPath({self.word!r}, {len(self.trees)} trees{most})"
+
+    def _repr_html_(self) -> str:
+        return path_as_html(self)
 
     def __str__(self) -> str:
         return paths_as_text([self]).rstrip("\n")
@@ -95,7 +102,7 @@ def word_path(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None 
         )
         if steps:
             found.append(TreePath(tree, steps[0].within, steps))
-    return WordPath(word, strength, tuple(sorted(found, key=lambda tree: -tree.share)))
+    return WordPath(vectors.words[vectors.index(word)], strength, tuple(sorted(found, key=lambda tree: -tree.share)))
 
 
 def common_nodes(

@@ -11,9 +11,9 @@ from urllib.parse import quote
 import numpy as np
 
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.reading.columns import Columns, check_k, largest
+from wordforest.reading.columns import Columns
 from wordforest.reading.labels import Label, Labels, given_or_made
-from wordforest.vectors import Vectors, is_marker
+from wordforest.vectors import Vectors, check_k, is_marker, largest
 
 BASE = "https://example.org/forest/"
 _IN_NAME = 3  # label words in the preferred label of a node

@@ -52,7 +52,7 @@ LABELS = "labels.tsv"  # what somebody noted of nodes
 _OF_NODES = ("use", "stability")  # what forest.json may say of every node, beside its parent
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """Words with their counts (V,), codes A (V, M), dictionary D (C, M) if any, forest, config, history.
 
@@ -91,6 +91,12 @@ class Run:
             raise InputError(f"the code of {self.words[row]!r} holds NaN or infinity. Train again.")
         if D is not None and not np.isfinite(D).all():
             raise InputError("the dictionary holds NaN or infinity. Train again.")
+
+    def __repr__(self) -> str:
+        return f"Run({len(self.words)} words, {self.forest!r})"
+
+    def _repr_html_(self) -> str:
+        return self.vectors.to_html("Run")
 
     @cached_property
     def vectors(self) -> Vectors:

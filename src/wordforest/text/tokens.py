@@ -259,7 +259,7 @@ RARE = "#rare#"
 NUMBER = "#number#"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """Words in row order (most frequent first, ties in code point order) with their counts, shape (V,)."""
 
@@ -273,6 +273,9 @@ class Vocabulary:
         object.__setattr__(self, "counts", frozen)
         if len(self.words) != len(frozen):
             raise InputError(f"{len(self.words)} words but {len(frozen)} counts. Give one count for each word.")
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} words: {', '.join(self.words[:5])}, ...)"
 
     def __len__(self) -> int:
         return len(self.words)

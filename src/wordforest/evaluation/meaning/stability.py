@@ -40,7 +40,7 @@ def match_nodes(first: Vectors, second: Vectors, *, candidates: Sequence[str] | 
     they are the strongest of the common words. A node that no word uses has cosine 0 with all. A node of one depth
     may match one of another: that its parent then does not is what ``parents`` says.
     """
-    common = [word for word in first.words if word in second]
+    common = [word for word in first.words if word in second.key_to_index]
     if not common:
         raise InputError("the two runs have no word in common. Compare runs over the same text.")
     rows = [[vectors.index(word) for word in common] for vectors in (first, second)]

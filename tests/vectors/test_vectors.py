@@ -78,11 +78,11 @@ def test_most_similar_leaves_the_word_out(vectors: Vectors) -> None:
 
 
 def test_most_similar_to_a_vector_keeps_every_word(vectors: Vectors) -> None:
-    assert vectors.most_similar([5.0, 0.0], k=1) == [("hot", 1.0)]
+    assert vectors.most_similar([5.0, 0.0], topn=1) == [("hot", 1.0)]
 
 
 def test_most_similar_to_a_zero_word_is_zero_in_row_order(vectors: Vectors) -> None:
-    assert vectors.most_similar("void", k=2) == [("hot", 0.0), ("warm", 0.0)]
+    assert vectors.most_similar("void", topn=2) == [("hot", 0.0), ("warm", 0.0)]
 
 
 @given(matrix=matrices, k=st.integers(1, 9))
@@ -91,7 +91,7 @@ def test_most_similar_equals_sorting_everything(matrix: np.ndarray, k: int) -> N
     query = vectors.unit[0]
     score = [float(np.einsum("j,j->", row, query)) for row in vectors.unit]
     order = sorted(range(1, len(vectors)), key=lambda row: (-round(score[row], 5), row))
-    found = [vectors.index(word) for word, _ in vectors.most_similar("w0", k)]
+    found = [vectors.index(word) for word, _ in vectors.most_similar("w0", topn=k)]
     # equal up to 1e-5: rows that are equal only up to rounding may swap
     assert [round(score[row], 5) for row in found] == pytest.approx([round(score[row], 5) for row in order[:k]])
 
@@ -104,25 +104,25 @@ def test_equal_rows_come_in_row_order_wherever_they_stand(k: int) -> None:
     vectors = named(kinds[kind])
     score = vectors.unit.astype(np.float64) @ kinds[1]
     order = sorted(range(2003), key=lambda row: (-score[np.argmax(kind == kind[row])], row))
-    found = vectors.most_similar(kinds[1], 2003)
+    found = vectors.most_similar(kinds[1], topn=2003)
     assert [vectors.index(word) for word, _ in found] == order
-    assert vectors.most_similar(kinds[1], k) == found[:k]
+    assert vectors.most_similar(kinds[1], topn=k) == found[:k]
 
 
 def test_analogy_is_b_minus_a_plus_c_without_the_questions_words() -> None:
     words = ["man", "king", "woman", "queen", "apple"]
     vectors = Vectors(words, [[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 1], [1, 1, 0]])
-    assert vectors.analogy("man", "king", "woman", k=5)[0][0] == "queen"
-    assert {word for word, _ in vectors.analogy("man", "king", "woman", k=5)} == {"queen", "apple"}
+    assert vectors.analogy("man", "king", "woman", topn=5)[0][0] == "queen"
+    assert {word for word, _ in vectors.analogy("man", "king", "woman", topn=5)} == {"queen", "apple"}
 
 
 @pytest.mark.parametrize("k", [0, -1])
 def test_k_must_be_positive(vectors: Vectors, k: int) -> None:
-    with pytest.raises(InputError, match=f"k = {k}"):
-        vectors.most_similar("hot", k)
+    with pytest.raises(InputError, match=f"topn = {k}"):
+        vectors.most_similar("hot", topn=k)
 
 
-@pytest.mark.parametrize("query", [[1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], [np.nan, 0.0]])
+@pytest.mark.parametrize("query", [[1.0], [1.0, 2.0, 3.0], [[[1.0, 2.0]]], [np.nan, 0.0]])
 def test_a_query_vector_must_be_one_finite_row(vectors: Vectors, query: list[float]) -> None:
     with pytest.raises(InputError, match=r"shape \(2,\)"):
         vectors.most_similar(query)
@@ -285,7 +285,7 @@ def test_cosines_of_an_additive_forest_are_of_roots_times_logarithms_of_use(form
     assert dict(vectors.most_similar("a"))["b"] == pytest.approx(cosine, rel=1e-5)
     assert dict(vectors.most_similar(A[0]))["b"] == pytest.approx(cosine, rel=1e-5)
     assert vectors.comparable.comparable is vectors.comparable
-    assert vectors.first(2).most_similar("a", 1) == [("b", pytest.approx(cosine, rel=1e-5))]
+    assert vectors.first(2).most_similar("a", topn=1) == [("b", pytest.approx(cosine, rel=1e-5))]
 
 
 def test_without_a_use_cosines_are_plain() -> None:

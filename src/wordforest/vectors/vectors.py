@@ -1,11 +1,13 @@
-"""Words and their vectors, read-only: lookup, similarity, nearest words, analogies, sparsity."""
+"""Words and their vectors, read-only: lookup, similarity, nearest words, analogies, sparsity, and how nodes read."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from numbers import Real
+from os import PathLike
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,45 +15,18 @@ from scipy import sparse
 
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
+from wordforest.vectors.matrices import CSR, Dense, dense_row, dense_rows, first_non_finite_row, frozen, protected
+from wordforest.vectors.notes import NodeNote, as_notes
+from wordforest.vectors.spelling import UnknownWordError, WordIndex
 
 if TYPE_CHECKING:
-    from wordforest.reading import Labels, WordPath
+    from wordforest.reading import Node, NodeLabels, WordPath
 
-Dense: TypeAlias = NDArray[np.float32]
-CSR: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
 Neighbors: TypeAlias = list[tuple[str, float]]
+Query: TypeAlias = "str | NDArray[Any] | Iterable[Any]"  # a word, a vector, or several, perhaps in pairs with a weight
 
 _ROUNDING = 1e-4  # of a parent's value: what sums of its children in few digits may be off
 _LEAST_USE = 1e-6  # a node that no word uses has no say
-_SUGGEST_FROM = 50_000  # first rows searched for a close spelling: all of a large vocabulary takes seconds
-
-
-class NodeNote(NamedTuple):
-    """What somebody wrote about a node: its name, whether it is hidden with all below it, and a remark."""
-
-    name: str = ""
-    hidden: bool = False
-    remark: str = ""
-
-
-def as_notes(labels: Mapping[int, str | NodeNote]) -> dict[int, NodeNote]:
-    """Return notes by node; a text is the name of one."""
-    return {node: NodeNote(note) if isinstance(note, str) else note for node, note in labels.items()}
-
-
-class UnknownWordError(InputError, KeyError):
-    """A word without a vector; the message offers close spellings among the first rows."""
-
-    def __init__(self, word: object, words: Sequence[str]) -> None:
-        super().__init__(word)
-        self.word = word
-        self._words = words
-
-    def __str__(self) -> str:
-        # searched only when somebody reads the message: callers that skip unknown words stay quick
-        near = _close_spellings(str(self.word), self._words[:_SUGGEST_FROM])
-        hint = f"Did you mean {', '.join(near)}?" if near else "Choose a word of the vocabulary."
-        return f"no vector for {self.word!r}. {hint}"
 
 
 class Vectors:
@@ -64,7 +39,7 @@ class Vectors:
     are left alone; they are shared, not copied, where they are protected float32 already. ``labels`` are names that
     somebody gave to nodes, or all that they noted of them; names go before the words that a node is named by else.
 
-    >>> Vectors(["hot", "warm", "cold"], [[2, 0], [1, 1], [-1, 0]]).most_similar("hot", k=1)
+    >>> Vectors(["hot", "warm", "cold"], [[2, 0], [1, 1], [-1, 0]]).most_similar("hot", topn=1)
     [('warm', 0.7071067690849304)]
     """
 
@@ -77,12 +52,11 @@ class Vectors:
         labels: Mapping[int, str | NodeNote] | None = None,
         nodes: Mapping[str, Any] | None = None,
     ) -> None:
-        self.words: tuple[str, ...] = tuple(words)
-        self.matrix: Dense | CSR = _protected_csr(matrix) if sparse.issparse(matrix) else _protected(matrix)
+        self.lookup = WordIndex(words)
+        self.matrix: Dense | CSR = protected(matrix)
         self.forest = forest
         self.notes = as_notes(labels or {})
         self.nodes = {name: np.asarray(values, dtype=np.float64) for name, values in (nodes or {}).items()}
-        self._row = _rows_by_word(self.words)
         self._check()
 
     def _check(self) -> None:
@@ -106,23 +80,48 @@ class Vectors:
                 "Remove the word or repair its vector."
             )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.words, self.matrix, self.forest, self.notes, self.nodes)
+
     def __len__(self) -> int:
         return len(self.words)
 
-    def __contains__(self, word: object) -> bool:
-        return word in self._row
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
 
-    def __getitem__(self, word: str) -> Dense:
-        """Return the vector of a word, shape (M,), read-only."""
-        return _dense_row(self.matrix, self.index(word))
+    def __contains__(self, word: object) -> bool:
+        return self.lookup.find(word) is not None
+
+    def __getitem__(self, words: str | Iterable[str]) -> Dense:
+        """Return the vector of a word, shape (M,), or those of several, (n, M), read-only."""
+        if isinstance(words, str):
+            return dense_row(self.matrix, self.index(words))
+        return dense_rows(self.matrix, self.lookup.rows(words))
 
     def __repr__(self) -> str:
         return f"Vectors({len(self)} words, {self.n_dimensions} dimensions, forest={self.forest!r})"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words, in the order of the rows; those of a run stand from frequent to rare."""
+        return self.lookup.words
+
+    index_to_key = words  # gensim's name
+
+    @property
+    def key_to_index(self) -> Mapping[str, int]:
+        """The row of every word, as it is written; ``index`` also finds other spellings."""
+        return MappingProxyType(self.lookup.exact)
 
     @property
     def n_dimensions(self) -> int:
         """M, the length of a vector."""
         return int(self.matrix.shape[1])
+
+    vector_size = n_dimensions  # gensim's name
 
     @property
     def given_labels(self) -> dict[int, str]:
@@ -138,16 +137,21 @@ class Vectors:
         return found
 
     def index(self, word: str) -> int:
-        """Return the row of a word."""
-        try:
-            return self._row[word]
-        except KeyError:
-            raise UnknownWordError(word, self.words) from None
+        """Return the row of a word; what is not there as it is written is read as text is (``WordIndex``)."""
+        row = self.lookup.find(word)
+        if row is None:
+            raise UnknownWordError([word], self.lookup)
+        return row
 
     @cached_property
     def dense(self) -> Dense:
         """All vectors as one read-only array, shape (V, M)."""
-        return self.matrix if isinstance(self.matrix, np.ndarray) else _frozen(self.matrix.toarray())
+        return self.matrix if isinstance(self.matrix, np.ndarray) else frozen(self.matrix.toarray())
+
+    @property
+    def vectors(self) -> Dense:
+        """``dense``, by gensim's name."""
+        return self.dense
 
     def first(self, n: int) -> Vectors:
         """Return the first n words, with all that is known of the dimensions."""
@@ -182,7 +186,7 @@ class Vectors:
         dense = self.comparable.dense
         size = np.sqrt(np.einsum("ij,ij->i", dense, dense, dtype=np.float64))[:, None]
         unit = np.zeros(dense.shape, np.float32)
-        return _frozen(np.divide(dense, size, out=unit, where=size > 0, casting="same_kind"))
+        return frozen(np.divide(dense, size, out=unit, where=size > 0, casting="same_kind"))
 
     @cached_property
     def own(self) -> Dense | CSR:
@@ -201,14 +205,14 @@ class Vectors:
             return self.matrix
         own = A - below
         own = own * (own > _ROUNDING * A)
-        return _protected_csr(own) if sparse.issparse(own) else _frozen(own)
+        return protected(own)
 
     def own_row(self, word: str) -> Dense:
         """Return what a word has at each node itself, shape (M,), read-only."""
-        return _dense_row(self.own, self.index(word))
+        return dense_row(self.own, self.index(word))
 
     @cached_property
-    def labels(self) -> Labels:
+    def labels(self) -> NodeLabels:
         """A few words that name each node, best first; or the name that somebody gave to it."""
         from wordforest.reading import label_nodes
 
@@ -220,34 +224,90 @@ class Vectors:
 
         return word_path(self, word, labels=self.labels)
 
+    def node(self, node: int, k: int = 10) -> Node:
+        """Return a node with its label, its place in the forest and its k strongest words; printed, a few lines."""
+        from wordforest.reading import read_node
+
+        return read_node(self, node, k=k, labels=self.labels)
+
+    def get_vector(self, word: str, norm: bool = False) -> Dense:
+        """Return the vector of a word, (M,), read-only; with ``norm`` the ``comparable`` one, of length 1."""
+        row: Dense = self.unit[self.index(word)] if norm else self[word]
+        return row
+
     def similarity(self, a: str, b: str) -> float:
         """Return the cosine of the ``comparable`` vectors of two words; 0 where one of them is a zero vector."""
-        u, v = (self.comparable[word].astype(np.float64) for word in (a, b))
-        size = np.sqrt(u @ u) * np.sqrt(v @ v)
-        return float(np.clip(u @ v / size, -1.0, 1.0)) if size > 0 else 0.0
+        return _cosine(*self.comparable[[a, b]])
 
-    def most_similar(self, word_or_vector: str | Any, k: int = 10) -> Neighbors:
-        """Return the k words of largest cosine with a word (itself left out) or with a vector of shape (M,).
+    def n_similarity(self, a: Query, b: Query) -> float:
+        """Return the cosine of the sums of the ``comparable`` vectors of two sets of words."""
+        return _cosine(*(self._sum(_weighted(words, 1.0), self.comparable.matrix)[0] for words in (a, b)))
 
-        Equal scores keep the order of the rows. Everything is equally far (0) from a zero vector.
+    def most_similar(self, positive: Query = (), negative: Query = (), topn: int = 10) -> Neighbors:
+        """Return the words of largest cosine with a word or vector (M,), or with several added up.
+
+        Both take a word, a vector, a list of them, or pairs with a weight, else 1 and -1. Words count with length 1,
+        vectors as they are; all are ``comparable`` first. Words that were asked for are left out. Equal scores keep the
+        order of the rows. Everything is equally far (0) from a zero vector.
+
+        >>> royal = Vectors(["man", "king", "woman", "queen"], [[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 1]])
+        >>> royal.most_similar(positive=["king", "woman"], negative=["man"], topn=1)[0][0]
+        'queen'
         """
-        if isinstance(word_or_vector, str):
-            row = self.index(word_or_vector)
-            return self._nearest(self.comparable[word_or_vector], [row], k)
-        vector = np.asarray(word_or_vector, dtype=np.float64)
-        if vector.shape != (self.n_dimensions,) or not np.isfinite(vector).all():
-            raise InputError(
-                f"expected a word or a finite vector of shape ({self.n_dimensions},), "
-                f"but a vector of shape {vector.shape} came. Pass one row of these vectors' space."
-            )
-        if self.weights is not None:
-            vector = np.sqrt(np.maximum(vector, 0)) * self.weights
-        return self._nearest(vector, [], k)
+        terms = [*_weighted(positive, 1.0), *_weighted(negative, -1.0)]
+        vector, rows = self._sum(terms, self.unit)
+        return self._nearest(vector, rows, topn)
 
-    def analogy(self, a: str, b: str, c: str, k: int = 10) -> Neighbors:
-        """Return the k words d for which a is to b as c is to d: nearest to b - a + c in unit vectors."""
-        i, j, m = rows = [self.index(word) for word in (a, b, c)]
-        return self._nearest(self.unit[j] - self.unit[i] + self.unit[m], rows, k)
+    def similar_by_word(self, word: str, topn: int = 10) -> Neighbors:
+        """Return ``most_similar`` of a word."""
+        return self.most_similar(word, topn=topn)
+
+    def similar_by_vector(self, vector: Any, topn: int = 10) -> Neighbors:
+        """Return ``most_similar`` of a vector, (M,)."""
+        return self.most_similar([vector], topn=topn)
+
+    def analogy(self, a: str, b: str, c: str, topn: int = 10) -> Neighbors:
+        """Return the words d for which a is to b as c is to d: nearest to b - a + c in unit vectors."""
+        return self.most_similar([b, c], [a], topn)
+
+    def doesnt_match(self, words: Iterable[str]) -> str:
+        """Return the word that is farthest from the mean of all, each of length 1; of equals the first."""
+        listed = words.split() if isinstance(words, str) else list(words)
+        unit = self.unit[self.lookup.rows(listed)].astype(np.float64)
+        if not listed:
+            raise InputError("no words came, but one of them should be named. Give some.")
+        return listed[int(np.argmin(np.einsum("ij,j->i", unit, unit.mean(axis=0))))]
+
+    def rank(self, a: str, b: str) -> int:
+        """Return the place of b among the words nearest to a: 1 if no other is nearer."""
+        i, j = self.lookup.rows([a, b])
+        score = self._scores(self.unit[i])
+        return 1 + int(np.count_nonzero(np.delete(score, i) > score[j]))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the vectors in the format that the name asks for, see ``wordforest.write_vectors``."""
+        from wordforest.store import write_vectors
+
+        write_vectors(path, self)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Vectors:
+        """Read vectors of any format, see ``wordforest.read_vectors``."""
+        from wordforest.store import read_vectors
+
+        return read_vectors(path)
+
+    def to_html(self, title: str = "Vectors") -> str:
+        """Return size and forest as notebooks show them: trees that fold."""
+        from wordforest.reading.html import vectors_as_html
+
+        return vectors_as_html(self, title)
+
+    def to_frame(self) -> Any:
+        """Return a DataFrame of pandas: words by nodes, with columns named as in ``reading.feature_names``."""
+        from wordforest.reading import as_frame
+
+        return as_frame(self)
 
     @cached_property
     def has_negatives(self) -> bool:
@@ -269,9 +329,11 @@ class Vectors:
     def top_words(self, node: int, k: int = 10) -> tuple[Neighbors, Neighbors]:
         """Return the k words of largest positive and the k of most negative value in a dimension."""
         self.check_node(node)
+        check_k(k)
         column = self.dense[:, node]
         high, low = np.flatnonzero(column > 0), np.flatnonzero(column < 0)
-        return self._named(_largest(column, high, k), column), self._named(_largest(-column, low, k), column)
+        best, worst = high[largest(column[high], k)], low[largest(-column[low], k)]
+        return self._named(best, column), self._named(worst, column)
 
     def check_node(self, node: int) -> None:
         """Refuse a dimension that there is not."""
@@ -300,13 +362,39 @@ class Vectors:
             return self.matrix.ravel(), np.tile(np.arange(self.n_dimensions), len(self))
         return self.matrix.data, self.matrix.indices
 
-    def _nearest(self, vector: NDArray[Any], excluded: Sequence[int], k: int) -> Neighbors:
+    def _sum(self, terms: Sequence[tuple[Any, float]], of: Dense | CSR) -> tuple[NDArray[np.float64], list[int]]:
+        """Return rows ``of`` a matrix for words, and vectors, added up by weight, (M,), and the rows of the words."""
+        if not terms:
+            raise InputError("expected a word or a vector, but none came. Give one, as in most_similar('king').")
+        rows = self.lookup.rows(item for item, _ in terms if isinstance(item, str))
+        parts = iter(dense_rows(of, rows))
+        total = np.zeros(self.n_dimensions)
+        for item, weight in terms:
+            total += weight * (next(parts) if isinstance(item, str) else self._checked(item))
+        return total, rows
+
+    def _checked(self, given: Any) -> NDArray[np.float64]:
+        """Return a vector of this space as ``comparable`` has it."""
+        vector = np.asarray(given, dtype=np.float64)
+        if vector.shape != (self.n_dimensions,) or not np.isfinite(vector).all():
+            raise InputError(
+                f"expected a word or a finite vector of shape ({self.n_dimensions},), "
+                f"but a vector of shape {vector.shape} came. Pass one row of these vectors' space."
+            )
+        return vector if self.weights is None else np.sqrt(np.maximum(vector, 0)) * self.weights
+
+    def _nearest(self, vector: NDArray[Any], excluded: Sequence[int], topn: int) -> Neighbors:
+        check_k(topn, "topn")
+        score = self._scores(vector)
+        rows = np.delete(np.arange(len(self)), excluded)
+        return self._named(rows[largest(score[rows], topn)], score)
+
+    def _scores(self, vector: NDArray[Any]) -> Dense:
+        """Return the cosine of every word with a vector that is ``comparable``, (V,)."""
         size = np.linalg.norm(vector.astype(np.float64))
         query = (vector / size).astype(np.float32) if size > 0 else np.zeros(len(vector), np.float32)
         # einsum, not BLAS: equal rows get equal scores wherever they stand, with any number of threads
-        score = np.einsum("ij,j->i", self.unit, query)  # (V,)
-        rows = np.delete(np.arange(len(self)), excluded)
-        return self._named(_largest(score, rows, k), score)
+        return np.asarray(np.einsum("ij,j->i", self.unit, query))
 
     def _named(self, rows: NDArray[np.intp], value: NDArray[Any]) -> Neighbors:
         return [(self.words[row], float(value[row])) for row in rows]
@@ -327,89 +415,38 @@ def forest_of(vectors: Vectors) -> Forest:
     return vectors.forest or Forest.flat(vectors.n_dimensions)
 
 
-def is_marker(word: str) -> bool:
-    """Say whether a row stands for no word of its own, such as ``#rare#`` and ``#number#``."""
-    return len(word) > 2 and word.startswith("#") and word.endswith("#")
+def largest(score: NDArray[Any], k: int) -> NDArray[np.intp]:
+    """Return the places of the k largest scores, largest first, of equals the first."""
+    chosen = np.arange(len(score))
+    if k < len(score):
+        kth = np.partition(score, len(score) - k)[len(score) - k]
+        chosen = np.flatnonzero(score >= kth)  # all that tie with the k-th, so that the order can decide
+    return chosen[np.argsort(-score[chosen], kind="stable")][:k]
 
 
-def first_non_finite_row(matrix: Any) -> int | None:
-    """Return the first row of an ndarray or CSR matrix that holds NaN or infinity, or None."""
-    if isinstance(matrix, np.ndarray):
-        bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
-        return int(bad[0]) if len(bad) else None
-    entries = np.flatnonzero(~np.isfinite(matrix.data))
-    return int(np.searchsorted(matrix.indptr, entries[0], side="right")) - 1 if len(entries) else None
-
-
-def _close_spellings(word: str, words: Sequence[str]) -> list[str]:
-    """Return up to three words spelled like ``word``, closest first and of equals the first rows."""
-    near = difflib.get_close_matches(word, words, n=100)
-    closeness = {w: difflib.SequenceMatcher(None, w, word).ratio() for w in near}
-    return sorted(near, key=lambda w: (-closeness[w], words.index(w)))[:3]
-
-
-def _largest(score: NDArray[Any], rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:
-    """Return those k of ``rows`` (ascending) with the largest score, largest first, ties in row order."""
+def check_k(k: int, name: str = "k") -> None:
+    """Refuse to look for fewer than one word."""
     if k < 1:
-        raise InputError(f"k = {k}, but at least one word must be asked for.")
-    if k < len(rows):
-        chosen = score[rows]
-        kth = chosen[np.argpartition(-chosen, k - 1)[k - 1]]
-        rows = rows[chosen >= kth]  # all that tie with the k-th, so that row order can decide
-    return rows[np.argsort(-score[rows], kind="stable")][:k]
+        raise InputError(f"{name} = {k}, but at least one word must be asked for.")
 
 
-def _rows_by_word(words: tuple[str, ...]) -> dict[str, int]:
-    rows: dict[str, int] = {}
-    for row, word in enumerate(words):
-        first = rows.setdefault(word, row)
-        if first != row:
-            raise InputError(f"the word {word!r} stands in rows {first} and {row}. Keep one of them.")
-    return rows
+def _weighted(asked: Any, weight: float) -> list[tuple[Any, float]]:
+    """Return words and vectors with their weights."""
+    items = [asked] if isinstance(asked, str) or _is_pair(asked) else list(asked)
+    if items and isinstance(items[0], Real):
+        items = [items]  # the numbers of one vector
+    return [item if _is_pair(item) else (item, weight) for item in items]
 
 
-def _protected(matrix: Any) -> Dense:
-    given = np.asarray(matrix)
-    if given.ndim != 2:
-        raise InputError(f"expected a matrix (words, dimensions), but an array of shape {given.shape} came.")
-    with np.errstate(over="ignore"):  # too large for float32: reported with its word
-        return _frozen(given.astype(np.float32, copy=_is_writable(given)))
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Real) and not isinstance(item[0], Real)
 
 
-def _protected_csr(matrix: Any) -> CSR:
-    with np.errstate(over="ignore"):
-        csr: CSR = sparse.csr_array(matrix, dtype=np.float32)
-    if csr.ndim != 2:
-        raise InputError(f"expected a matrix (words, dimensions), but one of shape {csr.shape} came.")
-    parts = (csr.data, csr.indices, csr.indptr)
-    if any(map(_is_writable, parts)) or not csr.has_canonical_format or not csr.data.all():
-        csr = csr.copy()
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
-    for part in (csr.data, csr.indices, csr.indptr):
-        part.setflags(write=False)
-    return csr
+def _cosine(a: NDArray[Any], b: NDArray[Any]) -> float:
+    u, v = a.astype(np.float64), b.astype(np.float64)
+    size = np.sqrt(u @ u) * np.sqrt(v @ v)
+    return float(np.clip(u @ v / size, -1.0, 1.0)) if size > 0 else 0.0
 
 
-def _is_writable(array: NDArray[Any]) -> bool:
-    base: object = array
-    while isinstance(base, np.ndarray):
-        if base.flags.writeable:
-            return True
-        base = base.base
-    return False
-
-
-def _dense_row(matrix: Dense | CSR, row: int) -> Dense:
-    if isinstance(matrix, np.ndarray):
-        view: Dense = matrix[row]
-        return view
-    vector = np.zeros(matrix.shape[1], np.float32)
-    stored = slice(matrix.indptr[row], matrix.indptr[row + 1])
-    vector[matrix.indices[stored]] = matrix.data[stored]
-    return _frozen(vector)
-
-
-def _frozen(array: Dense) -> Dense:
-    array.setflags(write=False)
-    return array
+def _restored(words: Any, matrix: Any, forest: Forest | None, labels: Any, nodes: Any) -> Vectors:
+    return Vectors(words, matrix, forest=forest, labels=labels, nodes=nodes)
