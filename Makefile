@@ -1,9 +1,10 @@
 # Two commands for a newcomer: make demo, make test. Both create .venv and install what they need.
 PYTHON ?= python3
-TORCH  ?=               # a pin such as torch==2.13.0 adds the tests that run on PyTorch
+TORCH  ?=               # a pin such as torch==2.13.0 adds the tests that run on PyTorch, and what needs it
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    ?= demo
+comma  := ,
 
 .PHONY: demo test lint bench torture torture-cluster audit pictures clean
 
@@ -63,5 +64,5 @@ $(VENV)/.torture: $(VENV)/.test
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[cluster,demo,test]' $(TORCH)
+	$(BIN)/python -m pip install --quiet --editable '.[cluster,demo,test$(if $(strip $(TORCH)),$(comma)sentence-transformers)]' $(TORCH)
 	touch $@

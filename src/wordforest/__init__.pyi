@@ -3,6 +3,7 @@ from . import coder as coder
 from . import documents as documents
 from . import evaluation as evaluation
 from . import figures as figures
+from . import interop as interop
 from . import reading as reading
 from . import text as text
 from .coder.estimator import ForestCoder as ForestCoder
@@ -17,6 +18,7 @@ from .documents.topics import TopicForest as TopicForest
 from .errors import InputError as InputError
 from .evaluation import Score as Score
 from .evaluation import evaluate as evaluate
+from .interop.scikit_learn import WordForestVectorizer as WordForestVectorizer
 from .jobs.baseline import baseline as baseline
 from .jobs.count import count_corpus as count_corpus
 from .jobs.documents import load_topics as load_topics

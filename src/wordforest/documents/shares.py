@@ -74,6 +74,28 @@ class DocumentCoder:
 
 
 @dataclass(frozen=True, eq=False)
+class MeanCoder:
+    """Gives documents the mean of what their words have of nodes (V, M), for forests that cannot code documents."""
+
+    words: CSR
+    weights: Dense  # how much a word tells, (V,)
+    forest: Forest
+
+    def shares(self, counts: CSR, embeddings: Any = None, executor: Executor | None = None) -> Shares:  # noqa: ARG002
+        """Return the shares of documents with ``counts`` (n, V); the executor is that of other coders."""
+        if embeddings is not None:
+            raise InputError("embeddings came, but words alone place documents on this forest. Leave them out.")
+        values = (1 + np.log(counts.data.astype(np.float32))) * self.weights[counts.indices]
+        values *= np.diff(self.words.indptr)[counts.indices] > 0  # a word without codes is as good as unknown
+        total = np.bincount(np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)), values, counts.shape[0])
+        values /= np.repeat(np.where(total > 0, total, 1), np.diff(counts.indptr)).astype(np.float32)
+        mean: Any = sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape) @ self.words
+        mean.sort_indices()
+        known = np.diff(counts.indptr)
+        return Shares(mean.astype(np.float32), (known / (known + _SHORT)).astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
 class DocumentShares:
     """Documents on a forest: n ids, shares (n, M), a label for each of the M nodes, and what else is known of them.
 

@@ -168,13 +168,18 @@ def space_of_codes(codes: CSR, D: Dense, counts: NDArray[np.int64]) -> tuple[Spa
     values, basis = np.linalg.eigh((D.T @ D).astype(np.float64))
     R = (np.sqrt(np.maximum(values, 0))[:, None] * basis.T).astype(np.float32)  # (M, M)
     words = (codes @ R.T).astype(np.float32)
-    share = counts / max(int(counts.sum()), 1)
-    weights = np.log1p(_COMMON / np.maximum(share, np.finfo(np.float64).tiny)).astype(np.float32)
-    mean = unit_rows(((share * weights) @ words)[None])[0]
+    weights = word_weights(counts)
+    mean = unit_rows(((counts / max(int(counts.sum()), 1) * weights) @ words)[None])[0]
     return Space(words, weights, mean.astype(np.float32)), R
 
 
 _COMMON = 1e-3  # share of all words from which on a word says little
+
+
+def word_weights(counts: NDArray[np.int64]) -> Dense:
+    """Return how much a word tells of a document, (V,), guessed from how often it occurs; alike where all are 0."""
+    share = counts / max(int(counts.sum()), 1)
+    return np.log1p(_COMMON / np.maximum(share, np.finfo(np.float64).tiny)).astype(np.float32)
 
 
 def checked_embeddings(embeddings: Any, n: int, n_columns: int | None = None) -> Dense:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from wordforest.documents.groups import GroupShares
 from wordforest.documents.shares import DocumentShares
-from wordforest.errors import MissingExtraError
+from wordforest.errors import InputError, MissingExtraError
 
 Table: TypeAlias = dict[str, list[Any]]
+Library = Literal["pandas", "polars"]
 
 _TYPICAL = 3  # documents named with a node
 
@@ -68,10 +70,13 @@ def _cells(found: GroupShares, labels: Sequence[str], by: str, columns: Sequence
     return table | {"documents": found.documents.tolist() * M}
 
 
-def as_frame(table: Mapping[str, Sequence[Any]]) -> Any:
-    """Return a table as a DataFrame of pandas."""
+def as_frame(table: Mapping[str, Any], library: Library = "pandas") -> Any:
+    """Return a table as a DataFrame of pandas or Polars."""
+    if library not in get_args(Library):
+        raise InputError(f"library = {library!r}, but it must be one of {', '.join(get_args(Library))}.")
     try:
-        import pandas
+        frames = import_module(library)
     except ImportError as error:
-        raise MissingExtraError("a data frame", "frames") from error
-    return pandas.DataFrame({name: [*column] for name, column in table.items()})
+        raise MissingExtraError(f"a data frame of {library}", {"pandas": "frames"}.get(library, library)) from error
+    columns = {name: column if isinstance(column, np.ndarray) else [*column] for name, column in table.items()}
+    return frames.DataFrame(columns)

@@ -25,7 +25,7 @@ from wordforest.coder.rows import place_rows
 from wordforest.coder.stability import node_stability
 from wordforest.coder.starts import NestedStart
 from wordforest.documents import groups, tables
-from wordforest.documents.bags import Bags, count_words, learn_words
+from wordforest.documents.bags import Bags, count_words, join_bags, learn_words
 from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited, edited_vectors, new_places
 from wordforest.documents.space import WordEmbeddings, space_of_documents
 from wordforest.errors import InputError
@@ -34,7 +34,7 @@ from wordforest.reading import label_nodes
 from wordforest.reading.html import forest_as_html
 from wordforest.runtime.machine import Executor, Threads, available_cores, check_device
 from wordforest.text import RARE, TextRules, Vocabulary, WordRules
-from wordforest.text.documents import read_documents
+from wordforest.text.documents import Document, read_documents
 from wordforest.vectors import Vectors
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
@@ -95,6 +95,12 @@ class Topics:
     def vectors(self) -> Vectors:
         """The words of the vocabulary, with codes and labels."""
         return Vectors(self.vocabulary.words, self.codes, forest=self.coder.forest, nodes=self.nodes)
+
+    def shares(self, documents: Sequence[Document], embeddings: Any = None) -> Shares:
+        """Return the shares of some documents, in this thread alone."""
+        one = Threads(1)
+        counts = join_bags([*count_words(documents, self.vocabulary, self.rules, executor=one)]).counts
+        return self.coder.shares(counts, embeddings, one)
 
 
 def learn_topics(

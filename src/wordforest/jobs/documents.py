@@ -17,7 +17,7 @@ import numpy as np
 from wordforest import store
 from wordforest.coder.clusters import key_of
 from wordforest.documents import groups, tables
-from wordforest.documents.bags import count_words, join_bags, learn_words
+from wordforest.documents.bags import learn_words
 from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited
 from wordforest.documents.space import Space, space_of_codes
 from wordforest.documents.times import binned
@@ -36,7 +36,6 @@ from wordforest.jobs.job import Job, versions
 from wordforest.jobs.train import learn_in_job
 from wordforest.reading import Labels, label_nodes
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.machine import Threads
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.store import DocumentsFolder, Run
 from wordforest.store.documents import as_line
@@ -274,7 +273,7 @@ class _Chunks:
         forest = np.ascontiguousarray(topics.coder.atoms).tobytes()
 
         def pending() -> Iterator[_Task]:
-            for number, chunk in enumerate(_chunks(documents)):
+            for number, chunk in enumerate(chunks(documents)):
                 own = None if embeddings is None else np.asarray(embeddings[len(ids) : len(ids) + len(chunk)])
                 for name in dict.fromkeys(name for one in chunk for name in one.fields):
                     column = fields.setdefault(name, [None] * len(ids))
@@ -329,12 +328,11 @@ def _coded_chunk(topics: Topics, task: _Task) -> tuple[Shares | None, _Task]:
     """Return the shares of some documents; nothing where they are in the file already."""
     if not task.documents:
         return None, task
-    one = Threads(1)
-    counts = join_bags([*count_words(task.documents, topics.vocabulary, topics.rules, executor=one)]).counts
-    return topics.coder.shares(counts, task.embeddings, one), task._replace(documents=[], embeddings=None)
+    return topics.shares(task.documents, task.embeddings), task._replace(documents=[], embeddings=None)
 
 
-def _chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
+def chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Yield documents some thousand at a time."""
     while chunk := [*islice(documents, _CHUNK)]:
         yield chunk
 

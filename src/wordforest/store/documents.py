@@ -266,9 +266,10 @@ def _reader(name: str) -> Any:
     return json.loads if name == "typical" else str
 
 
-def _write_parquet(path: Path, table: Table) -> None:
+def _write_parquet(path: Path, table: Mapping[str, Any]) -> None:
     pa, pq = pyarrow_library()  # from_pandas: NaN is null, as it is an empty cell of CSV
-    pq.write_table(pa.table({name: pa.array([*column], from_pandas=True) for name, column in table.items()}), str(path))
+    lists = {name: column if isinstance(column, np.ndarray) else [*column] for name, column in table.items()}
+    pq.write_table(pa.table({name: pa.array(column, from_pandas=True) for name, column in lists.items()}), str(path))
 
 
 def _read_parquet(path: Path, start: str) -> dict[str, list[Any]]:

@@ -20,7 +20,7 @@ from wordforest.store.formats import arrays, text
 from wordforest.store.formats.common import AGAIN, BOM, CHUNK, VectorFile, format_suffix
 from wordforest.vectors import Vectors, forest_of
 
-__all__ = ["keeps_forest", "read_vectors", "refuse_results", "vector_files", "write_vectors"]
+__all__ = ["keeps_forest", "read_vectors", "refuse_results", "run_of", "vector_files", "write_vectors"]
 
 StrPath: TypeAlias = str | os.PathLike[str]
 Read: TypeAlias = Callable[[VectorFile], Vectors]
@@ -128,11 +128,15 @@ def _read_run(source: VectorFile) -> Vectors:
     return run.vectors.first(limit)
 
 
-def _write_run(target: Path, vectors: Vectors) -> None:
+def run_of(vectors: Vectors) -> Run:
+    """Return vectors as a run, of which no more is known; counts are zero."""
     codes, counts = sparse.csr_array(vectors.matrix), np.zeros(len(vectors), dtype=np.int64)
     config = {"source": "write_vectors", "counts": "unknown"}
-    run = Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.notes, nodes=vectors.nodes)
-    save_run(target, run)
+    return Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.notes, nodes=vectors.nodes)
+
+
+def _write_run(target: Path, vectors: Vectors) -> None:
+    save_run(target, run_of(vectors))
 
 
 def _refuse(name: str, head: bytes) -> None:

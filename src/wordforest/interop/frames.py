@@ -1,0 +1,73 @@
+"""Tables: vectors, codes and nodes as frames of pandas or Polars, and codes as Parquet that SQL can ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from wordforest.documents.tables import Library, as_frame
+from wordforest.interop.source import Model, Source, open_source, word_shares
+from wordforest.reading import feature_names
+from wordforest.store import write_table
+from wordforest.vectors import forest_of
+
+Kind = Literal["vectors", "codes", "nodes"]
+
+
+def to_frame(model: Model, kind: Kind = "codes", *, library: Library = "pandas") -> Any:
+    """Return a table as a frame of pandas or Polars.
+
+    ``codes`` has a row for every value that is not zero: word, node, label, value and more; ``vectors`` a row for every
+    word, with a column for each node; ``nodes`` a row for every node, with its label and its place in the forest.
+    """
+    source = open_source(model)
+    table = {"vectors": _vectors, "codes": _codes, "nodes": _nodes}[kind](source)
+    return as_frame(table, library)
+
+
+def write_codes(model: Model, path: str | Path) -> None:
+    """Write the codes as a long table, .parquet or .csv: a row for every value that is not zero."""
+    write_table(path, _codes(open_source(model)))
+
+
+def _vectors(source: Source) -> dict[str, Any]:
+    vectors = source.vectors
+    names = feature_names(vectors, labels=vectors.labels)
+    return {"word": [*vectors.words], **dict(zip(names, vectors.dense.T, strict=True))}
+
+
+def _codes(source: Source) -> dict[str, Any]:
+    vectors = source.vectors
+    codes = sparse.csr_array(vectors.matrix)
+    forest, labels = forest_of(vectors), [" ".join(label) for label in vectors.labels]
+    row = np.repeat(np.arange(len(vectors)), np.diff(codes.indptr))
+    shares: Any = word_shares(vectors)
+    table: dict[str, Any] = {"word": np.array(vectors.words, dtype=object)[row]}
+    if source.counts is not None:
+        table["count"] = source.counts[row]
+    node = codes.indices.astype(np.int32)
+    return table | {
+        "node": node,
+        "parent": forest.parent[node].astype(np.int32),
+        "depth": forest.depth[node].astype(np.int32),
+        "label": np.array(labels, dtype=object)[node],
+        "value": codes.data,
+        "share": np.asarray(shares[row, node], dtype=np.float32),
+    }
+
+
+def _nodes(source: Source) -> dict[str, Any]:
+    vectors = source.vectors
+    forest = forest_of(vectors)
+    return {
+        "node": np.arange(len(forest)),
+        "parent": forest.parent,
+        "depth": forest.depth,
+        "name": feature_names(vectors, labels=vectors.labels),
+        "label": [" ".join(label) for label in vectors.labels],
+        "words": vectors.uses(),
+        **vectors.nodes,
+    }

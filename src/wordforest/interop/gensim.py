@@ -1,0 +1,27 @@
+"""gensim: KeyedVectors in memory, both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wordforest.errors import MissingExtraError
+from wordforest.interop.source import Model, open_source
+from wordforest.vectors import Vectors
+
+
+def to_gensim(model: Model) -> Any:
+    """Return gensim's KeyedVectors of all words; how often a word occurs, if known, is its attribute ``count``."""
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError as error:
+        raise MissingExtraError("gensim", "gensim") from error
+    vectors, counts, _ = open_source(model)
+    keyed = KeyedVectors(vectors.n_dimensions)
+    keyed.add_vectors([*vectors.words], vectors.comparable.dense, None if counts is None else {"count": counts})
+    return keyed
+
+
+def from_gensim(keyed: Any) -> Vectors:
+    """Return the vectors of KeyedVectors, or of a model of gensim that has them."""
+    keyed = getattr(keyed, "wv", keyed)
+    return Vectors(keyed.index_to_key, keyed.vectors)

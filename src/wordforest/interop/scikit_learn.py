@@ -1,0 +1,96 @@
+"""scikit-learn: a vectorizer that turns documents into shares of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from wordforest.documents.shares import DocumentShares, MeanCoder, edited, edited_vectors
+from wordforest.documents.space import word_weights
+from wordforest.documents.topics import Topics, join_shares
+from wordforest.errors import InputError
+from wordforest.interop.source import loaded, open_source, word_shares
+from wordforest.jobs.documents import chunks, topics_of
+from wordforest.reading import feature_names
+from wordforest.runtime.machine import Threads, available_cores
+from wordforest.store import Run
+from wordforest.text import Vocabulary
+from wordforest.text.documents import read_documents
+from wordforest.vectors import Vectors, forest_of
+
+
+class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turns documents, strings or lists of tokens, into the share that every node of a forest has in each of them.
+
+    ``model`` is a run, vectors, or the path of either; nothing is learned from the documents. On an additive forest
+    with its dictionary (``topics``, ``train --preset readable``) shares are those of ``wordforest documents``; on all
+    other vectors, the mean over a document's words of what each has in a node and below, frequent words weighing less.
+    The rules of the run say what a word is. The roots of an additive forest share a document out: their shares add up
+    to 1. A document without a known word has none.
+
+    >>> from wordforest import Forest, Vectors
+    >>> vectors = Vectors(["ship", "sea", "cake"], [[1, 1, 0], [1, 0, 0], [0, 0, 1]], forest=Forest([-1, 0, -1]))
+    >>> shares = WordForestVectorizer(vectors).fit_transform(["A ship!", "Cake at sea"])
+    >>> shares.toarray().round(2).tolist()
+    [[1.0, 0.5, 0.0], [0.5, 0.0, 0.5]]
+    """
+
+    def __init__(self, model: Any = None, *, sparse_output: bool = True, n_jobs: int | None = None) -> None:
+        self.model = model
+        self.sparse_output = sparse_output
+        self.n_jobs = n_jobs
+
+    def fit(self, documents: Any = None, y: Any = None) -> WordForestVectorizer:  # noqa: ARG002 scikit-learn's
+        """Load the model; documents are not looked at."""
+        if self.model is None:
+            raise InputError("which model? Give a run, vectors, or the path of either: WordForestVectorizer(model).")
+        source = open_source(model := loaded(self.model))
+        self.topics_, self.edits_ = document_coder(model), source.config.get("edits", ())
+        vectors = edited_vectors(source.vectors, self.edits_)
+        names = {int(node): name for node, name in source.config.get("names", {}).items()}
+        labels = {**vectors.given_labels, **names}
+        self.vectors_ = Vectors(vectors.words, vectors.matrix, forest=vectors.forest, labels=labels)
+        return self
+
+    def transform(self, documents: Any) -> Any:
+        """Return the shares of documents, (n, M): CSR, or an array if ``sparse_output`` is off."""
+        if isinstance(documents, str):
+            raise InputError("expected several documents, but one string came. Put it into a list.")
+        topics = self._fitted().topics_
+        executor = Threads(available_cores() if self.n_jobs in (None, -1) else self.n_jobs)
+        found = join_shares([*executor.map(topics.shares, chunks(read_documents(documents)))], len(topics.coder.forest))
+        shares = edited(DocumentShares((), found.matrix, topics.coder.forest, ()), self.edits_).shares
+        return shares if self.sparse_output else shares.toarray()
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002 scikit-learn's
+        """Return a name for every node: its tree, and the first label word of each node from the root down."""
+        vectors = self._fitted().vectors_
+        return np.array(feature_names(vectors, labels=vectors.labels), dtype=object)
+
+    def _fitted(self) -> WordForestVectorizer:
+        return self if hasattr(self, "topics_") else self.fit()  # nothing is learned, so nobody has to call fit
+
+    def __sklearn_clone__(self) -> WordForestVectorizer:
+        """Share the model with a clone, rather than copy all its arrays."""
+        return type(self)(**self.get_params(deep=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.requires_fit = False
+        return tags
+
+
+def document_coder(model: Run | Vectors) -> Topics:
+    """Return what places documents on the forest of a model: its own way, or the mean of words."""
+    if isinstance(model, Run) and model.config.get("additive") and model.dictionary is not None:
+        return topics_of(model)
+    source = open_source(model)
+    vectors = source.vectors
+    counts = np.zeros(len(vectors), np.int64) if source.counts is None else source.counts
+    coder: Any = MeanCoder(word_shares(vectors), word_weights(counts), forest_of(vectors))
+    return Topics(Vocabulary(vectors.words, counts), source.rules, coder, sparse.csr_array(vectors.matrix))

@@ -1,0 +1,128 @@
+"""spaCy: a pipeline with word vectors, and back; a component that gives tokens and documents their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordforest import store
+from wordforest.documents.shares import DocumentShares
+from wordforest.errors import InputError, MissingExtraError
+from wordforest.interop.scikit_learn import WordForestVectorizer
+from wordforest.interop.source import Model, loaded, open_source, word_shares
+from wordforest.store.formats import run_of
+from wordforest.text.tokens import normalise
+from wordforest.vectors import Vectors, forest_of
+
+try:
+    import spacy
+    from spacy.language import Language
+    from spacy.tokens import Doc, Token
+    from spacy.vectors import Vectors as SpacyVectors
+except ImportError as error:
+    raise MissingExtraError("spaCy", "spacy") from error
+
+
+def to_spacy(model: Model, *, language: str = "en") -> Any:
+    """Return an empty pipeline with the vectors of all words, as ``spacy init vectors`` makes it.
+
+    Words of a model in lower case are found in any case. ``nlp.to_disk(folder)`` writes what ``spacy.load`` reads.
+    """
+    vectors, _, _ = source = open_source(model)
+    nlp = spacy.blank(language)
+    attribute = "LOWER" if source.rules.lowercase else "ORTH"
+    name, data = f"{language}_wordforest.vectors", np.array(vectors.comparable.dense)
+    nlp.vocab.vectors = SpacyVectors(
+        strings=nlp.vocab.strings, data=data, keys=[*vectors.words], name=name, attr=attribute
+    )
+    for word in vectors.words:
+        _ = nlp.vocab[word]  # a lexeme, so that the vocabulary can be iterated over
+    nlp.meta["vectors"]["name"] = name
+    return nlp
+
+
+def from_spacy(pipeline: Any) -> Vectors:
+    """Return the word vectors of a pipeline of spaCy, or of the name or folder of one."""
+    nlp = spacy.load(pipeline) if isinstance(pipeline, str | Path) else pipeline
+    table = nlp.vocab.vectors
+    if not table.key2row:
+        raise InputError(
+            "expected a pipeline with a vector for each word, but this one has none. Use one in _md or _lg."
+        )
+    rows = sorted(table.key2row.items(), key=lambda pair: pair[1])
+    return Vectors([nlp.vocab.strings[key] for key, _ in rows], np.asarray(table.data)[[row for _, row in rows]])
+
+
+class ForestComponent:
+    """Sets the nodes of tokens and documents.
+
+    ``token._.nodes`` is the main path of the word, root first, and ``token._.labels`` what its nodes are called;
+    ``doc._.nodes`` has the share of every node that is not zero, as ``WordForestVectorizer`` has it of the text.
+    """
+
+    def __init__(self, model: Model | None) -> None:
+        self.model = model
+        for owner, name, value in ((Token, "nodes", ()), (Token, "labels", ()), (Doc, "nodes", {})):
+            if not owner.has_extension(name):
+                owner.set_extension(name, default=value)
+
+    def __call__(self, doc: Any) -> Any:
+        """Set the nodes of one document."""
+        return next(self.pipe([doc]))
+
+    def pipe(self, stream: Iterable[Any], batch_size: int = 1000) -> Iterator[Any]:
+        """Set the nodes of documents, some at a time."""
+        docs = iter(stream)
+        while batch := [*islice(docs, batch_size)]:
+            shares = self._vectorizer.transform([doc.text for doc in batch])
+            for doc, first, last in zip(batch, shares.indptr, shares.indptr[1:], strict=False):
+                nodes = zip(shares.indices[first:last].tolist(), shares.data[first:last].tolist(), strict=True)
+                doc._.nodes = dict(nodes)
+                self._mark(doc)
+                yield doc
+
+    def _mark(self, doc: Any) -> None:
+        paths, labels = self._paths
+        for token in doc:
+            nodes = paths.get(normalise(token.text, self._vectorizer.topics_.rules), ())
+            if nodes:
+                token._.nodes, token._.labels = nodes, tuple(labels[node] for node in nodes)
+
+    @cached_property
+    def _vectorizer(self) -> WordForestVectorizer:
+        return WordForestVectorizer(self.model).fit()
+
+    @cached_property
+    def _paths(self) -> tuple[dict[str, tuple[int, ...]], list[str]]:
+        """The main path of every word, and the label of every node."""
+        vectors = self._vectorizer.vectors_
+        labels = [" ".join(label) for label in vectors.labels]
+        path = DocumentShares(vectors.words, word_shares(vectors), forest_of(vectors), labels).main_path()
+        ways = (tuple(node for node in nodes if node >= 0) for nodes in path.tolist())
+        return dict(zip(vectors.words, ways, strict=True)), labels
+
+    def to_disk(self, path: str | Path, *, exclude: Any = ()) -> None:  # noqa: ARG002 spaCy's
+        """Write the model as a run folder."""
+        if self.model is not None:
+            found = loaded(self.model)
+            store.save_run(path, run_of(found) if isinstance(found, Vectors) else found)
+
+    def from_disk(self, path: str | Path, *, exclude: Any = ()) -> ForestComponent:  # noqa: ARG002 spaCy's
+        """Take the model of a run folder."""
+        self.model = store.load_run(Path(path))
+        for made in ("_vectorizer", "_paths"):  # of another model
+            self.__dict__.pop(made, None)
+        return self
+
+
+@Language.factory(
+    "wordforest", default_config={"run": None}, assigns=["token._.nodes", "token._.labels", "doc._.nodes"]
+)  # type: ignore[untyped-decorator]
+def make_component(nlp: Language, name: str, run: str | None) -> ForestComponent:  # noqa: ARG001 spaCy's
+    """Return the component; ``run`` is the path of a run folder or of a file of vectors, read when it is needed."""
+    return ForestComponent(run)
