@@ -10,3 +10,4 @@ from .sentence_transformers import read_sentence_transformers as read_sentence_t
 from .sentence_transformers import write_sentence_transformers as write_sentence_transformers
 from .spacy import from_spacy as from_spacy
 from .spacy import to_spacy as to_spacy
+from .spacy import write_spacy as write_spacy

@@ -17,7 +17,10 @@ def to_gensim(model: Model) -> Any:
         raise MissingExtraError("gensim", "gensim") from error
     vectors, counts, _ = open_source(model)
     keyed = KeyedVectors(vectors.n_dimensions)
-    keyed.add_vectors([*vectors.words], vectors.comparable.dense, None if counts is None else {"count": counts})
+    keyed.add_vectors([*vectors.words], vectors.comparable.dense)
+    if counts is not None:
+        keyed.allocate_vecattrs(["count"], [counts.dtype])
+        keyed.expandos["count"][:] = counts
     return keyed
 
 

@@ -62,8 +62,9 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             raise InputError("expected several documents, but one string came. Put it into a list.")
         topics = self._fitted().topics_
         executor = Threads(available_cores() if self.n_jobs in (None, -1) else self.n_jobs)
-        found = join_shares([*executor.map(topics.shares, chunks(read_documents(documents)))], len(topics.coder.forest))
-        shares = edited(DocumentShares((), found.matrix, topics.coder.forest, ()), self.edits_).shares
+        forest = topics.coder.forest
+        found = join_shares([*executor.map(topics.shares, chunks(read_documents(documents)))], len(forest))
+        shares = edited(DocumentShares((), found.matrix, forest, [""] * len(forest)), self.edits_).shares
         return shares if self.sparse_output else shares.toarray()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002 scikit-learn's

@@ -22,7 +22,7 @@ _MODULE = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.mod
 # Letters, marks and digits; an apostrophe between letters or digits stays inside, as does what joins digits.
 _REST = r"[\p{L}\p{M}\p{N}\u200c\u200d]*"
 _WORD = rf"(?:\p{{N}}+(?:[.,]\p{{N}}+)+|[\p{{L}}\p{{N}}]){_REST}(?:'[\p{{L}}\p{{N}}]{_REST})*"
-_NUMBER = r"(?<![\p{L}\p{M}\p{N}'])\p{N}+(?:[.,]\p{N}+)*(?![\p{L}\p{M}\p{N}]|'[\p{L}\p{N}])"
+_NUMBER = r"(?<![\p{L}\p{M}\p{N}'])\p{N}+(?:[.,]\p{N}+)*(?![\p{L}\p{M}\p{N}]|'[\p{L}\p{N}]|[.,]\p{N})"
 
 
 def write_sentence_transformers(model: Model, folder: str | Path, *, sparse: bool = False) -> None:

@@ -15,6 +15,7 @@ from wordforest.documents.shares import DocumentShares
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.interop.scikit_learn import WordForestVectorizer
 from wordforest.interop.source import Model, loaded, open_source, word_shares
+from wordforest.store.files import write_json
 from wordforest.store.formats import run_of
 from wordforest.text.tokens import normalise
 from wordforest.vectors import Vectors, forest_of
@@ -31,7 +32,7 @@ except ImportError as error:
 def to_spacy(model: Model, *, language: str = "en") -> Any:
     """Return an empty pipeline with the vectors of all words, as ``spacy init vectors`` makes it.
 
-    Words of a model in lower case are found in any case. ``nlp.to_disk(folder)`` writes what ``spacy.load`` reads.
+    Words of a model in lower case are found in any case.
     """
     vectors, _, _ = source = open_source(model)
     nlp = spacy.blank(language)
@@ -44,6 +45,14 @@ def to_spacy(model: Model, *, language: str = "en") -> Any:
         _ = nlp.vocab[word]  # a lexeme, so that the vocabulary can be iterated over
     nlp.meta["vectors"]["name"] = name
     return nlp
+
+
+def write_spacy(model: Model, folder: str | Path, *, language: str = "en") -> None:
+    """Write a folder with the vectors of all words that ``spacy.load`` reads."""
+    nlp = to_spacy(model, language=language)
+    nlp.to_disk(folder)
+    # spaCy reads by which attribute words are found, but writes it for floret alone
+    write_json(Path(folder) / "vocab" / "vectors.cfg", {"mode": "default", "attr": nlp.vocab.vectors.attr})
 
 
 def from_spacy(pipeline: Any) -> Vectors:
