@@ -531,6 +531,9 @@ CASES = (
     Case("path", "stop words that are not there", "path run king --stop-words nowhere.txt"),
     Case("export", "an unknown suffix", "export run forest.doc"),
     Case("export", "the file exists", "export run corpus.txt"),
+    Case("export", "an unknown tool", "export run out --format excel"),
+    Case("export", "another suffix than a tool reads", "export run atlas.csv --format atlas"),
+    Case("export", "no model where a tool needs one", "export missing out --format huggingface"),
     Case("convert", "an unknown suffix", "convert run vectors.doc"),
     Case("convert", "the file exists", "convert run good.bin"),
     *_cases(

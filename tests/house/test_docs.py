@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from wordforest.cli.command import app
 HOME = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md")])
 NOT_RUN = "# not run:"
+NEEDS = "# needs:"  # packages without which a snippet is not run
 SHELLS = {"shell", "console", "sh", "bash"}
 SLOW = {"demo", "explore", "reproduce", "data"}  # parsed only
 
@@ -37,7 +39,9 @@ def commands(snippet: str) -> list[list[str]]:
 
 
 def is_not_run(snippet: str) -> bool:
-    return snippet.lstrip().startswith(NOT_RUN)
+    first = snippet.lstrip().partition("\n")[0]
+    needed = first.removeprefix(NEEDS).split() if first.startswith(NEEDS) else []
+    return first.startswith(NOT_RUN) or any(find_spec(package) is None for package in needed)
 
 
 def relative_links(text: str) -> list[str]:
@@ -107,6 +111,11 @@ class TestTheTestsThemselves:
 
     def test_a_snippet_marked_so_is_skipped(self, desk):
         run_page("doc.md", "```python\n# not run: needs a cluster\n1 / 0\n```\n")
+
+    def test_a_snippet_that_needs_what_is_absent_is_skipped(self, desk):
+        run_page("doc.md", "```python\n# needs: json no_such_package\n1 / 0\n```\n")
+        with pytest.raises(ZeroDivisionError):
+            run_page("doc.md", "```python\n# needs: json\n1 / 0\n```\n")
 
     def test_a_failing_command_is_reported(self, desk):
         with pytest.raises(AssertionError, match="line 2: wordforest inspect missing"):

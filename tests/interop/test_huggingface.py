@@ -44,7 +44,7 @@ def test_the_card_has_fields_and_says_what_the_model_is(readable: Path, tmp_path
         "| additive | true |",
         "corpus.txt",
         " ".join(run.vectors.labels[0][:4]),
-        'wf.read_vectors("model")',
+        "wf.read_vectors(",
     ):
         assert part in card.text, part
 

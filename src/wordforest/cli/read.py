@@ -23,7 +23,15 @@ from wordforest.cli.command import (
 from wordforest.errors import InputError
 
 _BASE = "https://example.org/forest/"
-_EXPORTS = "*.ttl SKOS in Turtle, *.jsonld SKOS in JSON-LD, *.npz features with words and names, also a .tsv of these."
+_EXPORTS = (
+    "*.ttl SKOS in Turtle, *.jsonld SKOS in JSON-LD, *.npz features with words and names, also a .tsv of these; with "
+    "--format what another tool reads."
+)
+Tool = Literal["huggingface", "sentence-transformers", "sparse-encoder", "spacy", "atlas", "codes"]
+_TOOLS = (
+    "For another tool: a folder with a model card (huggingface), one that SentenceTransformer, SparseEncoder or "
+    "spacy.load reads; *.parquet for Embedding Atlas (atlas, also of a documents folder) or for SQL (codes)."
+)
 _FORMATS = (
     "*.txt *.vec word2vec text, *.bin word2vec binary, *.glove GloVe text, *.npz, *.safetensors, *.parquet, *.tsv for "
     "the Embedding Projector, else a run folder."
@@ -128,16 +136,22 @@ def export(
     k: int = option(10, "Words of each node in a thesaurus.", "-k", min=1),
     base: str = option(_BASE, "Address that the names of the thesaurus begin with."),
     lang: str = option("en", "Language of the words; empty for none."),
-    title: str = option("Forest", "Name of the thesaurus."),
+    title: str = option("Forest", "Name of the thesaurus, or of the model on its card."),
+    form: Tool | None = option(None, _TOOLS, "--format"),
+    license: str = option("unknown", "Licence of the model, for its card."),  # noqa: A002 the field of a card
     stop_words: Path | None = STOP_WORDS,
     *,
     force: bool,
 ) -> None:
-    """Write the forest as a thesaurus, or the codes as features with readable names."""
+    """Write the forest as a thesaurus, the codes as features with readable names, or what another tool reads."""
     from wordforest import reading, store
     from wordforest.cli import terminal
 
     keep_existing(out, force)
+    if form is not None:
+        _export_to(form, vectors, out, lang, title, license)
+        sys.stderr.write(f"wrote {out}\n")
+        return
     loaded = read_vectors(vectors)
     labels = node_labels(loaded, 5, stop_words)
     suffix = out.suffix.lower()
@@ -155,7 +169,22 @@ def export(
         text = reading.thesaurus(loaded, form, k=k, labels=labels, base=base, language=lang or None, title=title)
         terminal.deliver(text, out)
     else:
-        raise InputError(f"{out}: expected a name that ends in .ttl, .jsonld or .npz. Rename OUT.")
+        raise InputError(
+            f"{out}: expected a name that ends in .ttl, .jsonld or .npz. Rename OUT, or name a tool with --format."
+        )
+
+
+def _export_to(form: Tool, vectors: str, out: Path, lang: str, title: str, license: str) -> None:  # noqa: A002
+    from wordforest import interop
+
+    if form == "huggingface":
+        interop.write_huggingface(vectors, out, title=title, license=license, language=lang or None)
+    elif form == "spacy":
+        interop.write_spacy(vectors, out, language=lang or "xx")
+    elif form in ("atlas", "codes"):
+        (interop.write_atlas if form == "atlas" else interop.write_codes)(vectors, out)
+    else:
+        interop.write_sentence_transformers(vectors, out, sparse=form == "sparse-encoder")
 
 
 @command()

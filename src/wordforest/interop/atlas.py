@@ -11,6 +11,7 @@ from wordforest import store
 from wordforest.coder.forest import Forest
 from wordforest.coder.starts import unit_rows
 from wordforest.documents.shares import DocumentShares
+from wordforest.errors import InputError
 from wordforest.explorer.maps import Points, forest_points
 from wordforest.explorer.model import build_model
 from wordforest.interop.source import Model, loaded, open_source, word_shares
@@ -42,6 +43,8 @@ def write_atlas(model: Model | DocumentsFolder, path: str | Path) -> Path:
     """
     pa, pq = pyarrow_library()
     table = Path(path)
+    if table.suffix != ".parquet":
+        raise InputError(f"{table}: expected a name in .parquet, the only tables with neighbours. Rename it.")
     labels = table.with_suffix(".labels.parquet")
     drawn = _of_documents(model) if _holds_documents(model) else _of_words(model)
     main = drawn.placed.main_path()  # (n, depths)

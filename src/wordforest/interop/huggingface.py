@@ -46,7 +46,7 @@ def write_huggingface(
 def model_card(run: Run, title: str, fields: Mapping[str, Any], scores: Sequence[Any] = ()) -> str:
     """Return a model card: fields as YAML, of which JSON is a part, then text from the settings of the run."""
     head = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items() if value)
-    parts = [f"---\n{head}---\n\n# {title}", _facts(run), _forest(run.vectors), _USE.format(title=title)]
+    parts = [f"---\n{head}---\n\n# {title}", _facts(run), _forest(run.vectors), _USE]
     if scores:
         parts.append(_scores(scores))
     return "\n\n".join([*parts, _settings(run.config)]) + "\n"
@@ -78,7 +78,7 @@ _USE = """## Use
 ```python
 import wordforest as wf
 
-vectors = wf.read_vectors("{title}")  # the folder, once downloaded
+vectors = wf.read_vectors("path/of/this/folder")
 vectors.most_similar(vectors.words[0])
 print(vectors.path(vectors.words[0]))
 ```"""

@@ -132,7 +132,9 @@ def run_of(vectors: Vectors) -> Run:
     """Return vectors as a run, of which no more is known; counts are zero."""
     codes, counts = sparse.csr_array(vectors.matrix), np.zeros(len(vectors), dtype=np.int64)
     config = {"source": "write_vectors", "counts": "unknown"}
-    return Run(vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.notes, nodes=vectors.nodes)
+    return Run(
+        vectors.words, counts, codes, None, forest_of(vectors), config, labels=vectors.notes, nodes=vectors.nodes
+    )
 
 
 def _write_run(target: Path, vectors: Vectors) -> None:
