@@ -16,6 +16,7 @@ import wordforest as wf
 from tests.documents.collection import collection
 from tests.jobs.killed import kill, killed
 from wordforest import store
+from wordforest.documents.bags import count_words
 from wordforest.documents.topics import TopicSettings
 from wordforest.errors import InputError
 from wordforest.jobs import documents as jobs
@@ -328,7 +329,7 @@ def embedded(folder: Path) -> Path:
 def test_embeddings_of_documents_come_in_blocks_with_them(embedded: Path, tmp_path: Path) -> None:
     found = place_documents(embedded, ROWS, out=tmp_path / "placed", columns=COLUMNS, embeddings=E)
     topics = jobs.topics_of(store.load_run(embedded))
-    bags = next(iter(jobs.count_words(jobs.read_documents(TEXTS), topics.vocabulary)))
+    bags = next(iter(count_words(jobs.read_documents(TEXTS), topics.vocabulary)))
     np.testing.assert_allclose(found.shares.toarray(), topics.coder.shares(bags.counts, E).matrix.toarray(), atol=2e-3)
 
 

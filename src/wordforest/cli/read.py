@@ -165,8 +165,8 @@ def export(
         terminal.deliver(reading.names_as_tsv(loaded, labels=labels), names)
         sys.stderr.write(f"wrote {out}\n")
     elif suffix in (".ttl", ".jsonld"):
-        form: Literal["turtle", "json-ld"] = "turtle" if suffix == ".ttl" else "json-ld"
-        text = reading.thesaurus(loaded, form, k=k, labels=labels, base=base, language=lang or None, title=title)
+        syntax: Literal["turtle", "json-ld"] = "turtle" if suffix == ".ttl" else "json-ld"
+        text = reading.thesaurus(loaded, syntax, k=k, labels=labels, base=base, language=lang or None, title=title)
         terminal.deliver(text, out)
     else:
         raise InputError(
