@@ -31,7 +31,8 @@ def test_keywords_stand_below_each_other_without_escapes_of_the_text(run, docs):
 
 def test_lines_as_records(run, docs):
     given = ("concordance", run, docs, "king", "--text", "body", "--id", "name", "--sort", "left", "--format")
-    found = [json.loads(line) for line in done(*given, "json").stdout.splitlines()]
+    found = json.loads(done(*given, "json").stdout)
+    assert found == [json.loads(line) for line in done(*given, "jsonl").stdout.splitlines()]
     assert [(one["document"], one["keyword"], one["right"]) for one in found] == [
         *(("long", "king", ""), ("a", "King", ", his \x1b[31m palace"))
     ]

@@ -34,7 +34,16 @@ class TestEvaluate:
         assert by_set["EN-MC-30"]["n_scored"] == 3
         assert by_set["EN-MC-30"]["vectors"] == str(run)
 
-    @pytest.mark.parametrize("form", ["markdown", "latex", "json", "table"])
+    def test_json_is_one_value_and_jsonl_an_object_a_line(self, run, data, tmp_path):
+        given = ("evaluate", run, run, "--compare", "--data", data, "--format")
+        lines = done(*given, "jsonl").stdout
+        whole = json.loads(done(*given, "json").stdout)
+        assert whole == [json.loads(line) for line in lines.splitlines()]
+        done(*given, "json", "--out", tmp_path / "scores.json")
+        assert json.loads((tmp_path / "scores.json").read_text()) == whole
+        assert done(*given, "table", "--json").stdout == lines
+
+    @pytest.mark.parametrize("form", ["markdown", "latex", "json", "jsonl", "table"])
     def test_scores_into_a_file(self, run, data, tmp_path, form):
         out = tmp_path / "scores"
         result = done("evaluate", run, "--data", data, "--format", form, "--out", out)

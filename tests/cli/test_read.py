@@ -174,7 +174,7 @@ def test_inspect_writes_other_forms(readable: Path, form: str, first: str) -> No
 
 
 def test_inspect_of_a_node_lists_its_words_as_asked(readable: Path) -> None:
-    members = json.loads(done("inspect", readable, "--node", 0, "-k", 3, "--json").stdout)
+    members = json.loads(done("inspect", readable, "--node", 0, "-k", 3, "--format", "json").stdout)
     assert len(members) == 3
     assert {"word", "strength", "share", "node"} <= set(members[0])
 

@@ -26,7 +26,7 @@ def concordance(
     seed: int | None = option(None, "Take lines at random, by this number, and not the first ones.", min=0),
     text: str | None = option(None, "Column of a table that holds the text.", metavar="COLUMN"),
     id: str | None = option(None, "Column of a table that names documents.", metavar="COLUMN"),  # noqa: A002
-    form: Literal["table", "csv", "json"] = option("table", "csv and json have whole records.", "--format"),
+    form: Literal["table", "csv", "json", "jsonl"] = option("table", "All but table have whole records.", "--format"),
     *,
     errors: Any,
 ) -> None:
@@ -52,8 +52,8 @@ def concordance(
         seed=seed,
         words=words,
     )
-    if form == "json":
-        terminal.deliver_json(asdict(line) for line in found.lines)
+    if form in ("json", "jsonl"):
+        terminal.deliver_json(map(asdict, found.lines), form=form)
     elif form == "csv":
         terminal.deliver_csv([asdict(line) for line in found.lines], [one.name for one in fields(ContextLine)])
     else:

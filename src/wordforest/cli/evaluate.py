@@ -12,6 +12,8 @@ from wordforest.errors import InputError
 
 DATA = option(None, "Folder of the data. Default: WORDFOREST_DATA, else the cache.", "--data")
 
+_FORMAT = "How to write the scores. json: one list; jsonl: an object a line, which --json is short for."
+
 
 @command()
 def evaluate(
@@ -19,7 +21,7 @@ def evaluate(
     data: Path | None = DATA,
     tasks: str | None = option(None, "Some of similarity,analogy,completion,sentiment,meaning. Default: with data."),
     held: str | None = option(None, "meaning: text kept from training, or its counts folder."),
-    form: Literal["table", "markdown", "latex", "json"] = option("table", "How to write the scores.", "--format"),
+    form: Literal["table", "markdown", "latex", "json", "jsonl"] = option("table", _FORMAT, "--format"),
     out: Path | None = option(None, "File to write to, in place of the terminal."),
     half: Literal["development", "test"] | None = option(None, "Only one of two fixed halves of all items."),
     restrict: int | None = option(None, "Know and search the first N words only."),
@@ -53,11 +55,11 @@ def evaluate(
     loaded = [(name, model if scale == 1 else model.scaled(scale)) for name, model in loaded]
     chosen: dict[str, Any] = {"tasks": only, "half": half, "restrict": restrict}
     judged = [(name, evaluation.judge(model, found, **chosen) if found else []) for name, model in loaded]
-    form = "json" if json else form
+    form = "jsonl" if json else form
     meanings = _meanings(loaded, held, seed) if held is not None else {}
-    terminal.show_judged(judged, _scores(loaded, meanings, seed), form=form, out=out, compared=compare, seed=seed)
-    if form == "json" and out is None:
-        terminal.deliver_json({"model": name, **node} for name, one in meanings.items() for node in one.as_objects())
+    nodes = [{"model": name, **node} for name, one in meanings.items() for node in one.as_objects()]
+    scores = _scores(loaded, meanings, seed)
+    terminal.show_judged(judged, scores, form=form, out=out, compared=compare, seed=seed, nodes=nodes)
 
 
 def _meanings(models: list[tuple[str, Any]], held: str, seed: int) -> dict[str, Any]:

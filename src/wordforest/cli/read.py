@@ -59,7 +59,7 @@ def inspect(
             raise InputError("--node lists words, so it takes neither --tree nor a graph. Leave one of them out.")
         members = reading.subtree_words(loaded, node, k=k or 20)
         if form == "json":
-            terminal.deliver_json([[asdict(member) for member in members]])
+            terminal.deliver_json(map(asdict, members), form="jsonl" if json else "json")
         else:
             terminal.deliver(reading.subtree_as_text(members, node_labels(loaded, 3, stop_words)))
         return

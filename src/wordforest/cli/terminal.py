@@ -34,9 +34,11 @@ def deliver(text: str, out: Path | None = None) -> None:
     sys.stderr.write(f"wrote {out}\n")
 
 
-def deliver_json(objects: Iterable[Any], out: Path | None = None) -> None:
-    """Print or write JSON, an object a line."""
-    deliver("".join(json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n" for one in objects), out)
+def deliver_json(objects: Iterable[Any], out: Path | None = None, *, form: str = "jsonl") -> None:
+    """Print or write objects, one a line, or with the form json as one list."""
+    lines = [json.dumps(one, ensure_ascii=False, allow_nan=False) for one in objects]
+    text = "[\n" + ",\n".join(lines) + "\n]\n" if form == "json" else "".join(line + "\n" for line in lines)
+    deliver(text, out)
 
 
 def show(*lines: str | Text, title: str = "") -> None:
@@ -90,15 +92,19 @@ def show_judged(
     out: Path | None,
     compared: bool,
     seed: int,
+    nodes: Iterable[dict[str, Any]] = (),
 ) -> None:
-    """Print or write the scores of every model, or with ``compared`` the first against each of the others."""
+    """Print or write the scores of every model, or with ``compared`` the first against each of the others.
+
+    ``nodes`` is what is known of single nodes, for a program alone.
+    """
     models = [(name, evaluation.scores_of(outcomes, seed=seed) + meanings.get(name, [])) for name, outcomes in judged]
     first, others = judged[0], judged[1:] if compared else []
     comparisons = [(name, evaluation.compare(first[1], outcomes, seed=seed)) for name, outcomes in others]
-    if form == "json":
+    if form in ("json", "jsonl"):
         objects = [report.as_objects(name, scores) for name, scores in models]
         objects += [report.as_objects([first[0], name], found) for name, found in comparisons]
-        deliver_json((one for several in objects for one in several), out)
+        deliver_json([one for several in (*objects, nodes) for one in several], out, form=form)
         return
     names = [name for name, _ in judged]
     short = dict(zip(names, short_names(names), strict=True))
