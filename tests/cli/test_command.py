@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shlex
 import subprocess
 import sys
 from importlib.metadata import version
@@ -41,16 +43,30 @@ class TestErrors:
         assert result.returncode == 2
         assert all(name in result.stdout + result.stderr for name in COMMANDS)
 
-    @pytest.mark.parametrize("command", ["inspect RUN", "neighbors RUN cat -k 1 --json"])
-    def test_a_reader_that_leaves_early_causes_no_traceback(self, run, command):
+    @pytest.mark.parametrize(
+        ("command", "taken"),
+        [
+            *(("inspect RUN", 0), ("inspect RUN", 1), ("inspect RUN --json", 1), ("path RUN cat", 0), ("--help", 0)),
+            *(("neighbors RUN cat -k 1 --json", 0), ("concordance RUN TEXT cat -k 0 --format csv", 1)),
+        ],
+    )
+    def test_a_reader_that_leaves_early_causes_no_message(self, run, corpus, command, taken):
+        args = command.replace("RUN", str(run)).replace("TEXT", str(corpus)).split()
         reading, writing = os.pipe()
-        os.close(reading)
-        args = command.replace("RUN", str(run)).split()
-        result = subprocess.run(
-            [*WORDFOREST, *args], stdout=writing, stderr=subprocess.PIPE, env=environment(), check=False
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)  # little fits before the reader is gone
+        process = subprocess.Popen(
+            [*WORDFOREST, *args], stdout=writing, stderr=subprocess.PIPE, env=environment(PYTHONUNBUFFERED="1")
         )
         os.close(writing)
-        assert (result.returncode, result.stderr) == (1, b"")
+        os.read(reading, taken)
+        os.close(reading)
+        said = process.communicate()[1]
+        assert (said, process.returncode in (0, 1)) == (b"", True)
+
+    def test_a_closed_output_causes_no_message(self, run):
+        line = shlex.join([*WORDFOREST, "inspect", str(run)]) + " >&-"
+        ended = subprocess.run(["sh", "-c", line], capture_output=True, env=environment(), check=False)
+        assert (ended.returncode, ended.stderr) == (0, b"")
 
     def test_a_terminal_without_unicode_shows_the_rest(self, tmp_path):
         (tmp_path / "v.txt").write_text("2 2\nnaïve 1 0\nplain 1 1\n", encoding="utf-8")

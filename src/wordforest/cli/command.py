@@ -303,6 +303,9 @@ def words_in(path: Path) -> list[str]:
 
 def main() -> None:
     """Run the command line; wrong use is explained in two lines."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed before we began
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 to the end
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode still shows the rest
     try:
