@@ -48,7 +48,9 @@ def large(trees: int = 100) -> Vectors:
 
 def test_the_forest_of_vectors_folds(sport: Vectors) -> None:
     page = Page(sport._repr_html_())
-    assert page.text.startswith("Vectors 8 words, 7 dimensions, 42.9% not zero")
+    assert page.text.startswith(
+        "Vectors 8 words, 7 dimensions, 42.9% not zero; behind a node the share of words that use it"
+    )
     assert page.count("details") == 3  # sport, ball games within it, music
     assert sorted(depth for tag, depth in page.elements if tag == "details") == [1, 1, 2]
     assert "2 racket" in page.text

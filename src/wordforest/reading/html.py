@@ -30,6 +30,7 @@ def vectors_as_html(vectors: Vectors, title: str) -> str:
     size = f"{len(vectors):,} words, {vectors.n_dimensions} dimensions, {vectors.density():.1%} not zero"
     if vectors.forest is None:
         return _page(title, size, [(0, escape(" ".join(map(one_line, vectors.words[:30]))))])
+    size += "; behind a node the share of words that use it"
     return _page(title, size, _nodes(outline(vectors, k=_WORDS, labels=vectors.labels)))
 
 

@@ -57,6 +57,10 @@ class WordIndex:
         return sum(word != word.lower() for word in self.words) * _WITH_CAPITALS <= len(self.words)
 
     @cached_property
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.fromiter(map(len, self.words[:_SEARCHED]), dtype=np.int64)
+
+    @cached_property
     def _as_text(self) -> Callable[[str], str]:
         from wordforest.text.tokens import NUMBER, TextRules, normalise
 
@@ -87,31 +91,31 @@ class WordIndex:
         """
         form = str(word).lower()
         most = 1 + (len(form) > 4) + (len(form) > 9)
-        shortest, longest = len(form) - most, len(form) + most
-        near = [i for i, w in enumerate(self.words[:_SEARCHED]) if shortest <= len(w) <= longest]
+        near = [self.words[row] for row in np.flatnonzero(abs(self._lengths - len(form)) <= most).tolist()]
         if not near:
             return []
-        edits = edit_distances(form, [self.words[i].lower() for i in near], most)
-        return [self.words[near[i]] for i in np.argsort(edits, kind="stable")[:k] if edits[i] <= most]
+        edits = edit_distances(form, near if self.is_lowercase else [w.lower() for w in near], most)
+        return [near[i] for i in np.argsort(edits, kind="stable")[:k] if edits[i] <= most]
 
 
-def edit_distances(word: str, others: Sequence[str], most: int) -> NDArray[np.int16]:
+def edit_distances(word: str, others: Sequence[str], most: int) -> NDArray[np.int8]:
     """Return how many letters to change, add, drop or swap with the next make a word each of the others, (n,).
 
-    The optimal string alignment distance, as far as it is at most ``most``; else a larger number. All others go through
-    the table of the dynamic program at once, in a band about its diagonal.
+    The optimal string alignment distance up to ``most``, a larger number above it. All others go through the table of
+    the dynamic program at once, in a band about its diagonal; those that are too far after a few letters leave it.
 
-    >>> edit_distances("kign", ["king", "kin", "knights"], 3).tolist()
-    [1, 1, 4]
+    >>> edit_distances("kign", ["king", "kin", "knights"], 2).tolist()
+    [1, 1, 3]
     """
     lengths = np.fromiter(map(len, others), dtype=np.intp)
     longest = max(1, int(lengths.max(initial=0)))
     letters = np.ascontiguousarray(np.array(others, dtype=f"U{longest}").view(np.uint32).reshape(-1, longest).T)
-    above = np.repeat(np.arange(longest + 1, dtype=np.int16)[:, None], len(others), axis=1)  # (longest + 1, n)
-    twice_above, before = above, -1
+    first = np.minimum(np.arange(longest + 1), most + 1).astype(np.int8)
+    above = np.repeat(first[:, None], len(others), axis=1)  # (longest + 1, n)
+    twice_above, before, near = above, -1, np.arange(len(others))
     for i, letter in enumerate(map(ord, word)):
         row = np.full_like(above, most + 1)
-        row[0] = i + 1
+        row[0] = min(i, most) + 1
         for j in range(max(0, i - most), min(longest, i + most + 1)):
             changed = above[j] + (letters[j] != letter)
             np.minimum(np.minimum(above[j + 1], row[j]) + 1, changed, out=row[j + 1])
@@ -119,7 +123,13 @@ def edit_distances(word: str, others: Sequence[str], most: int) -> NDArray[np.in
                 swapped = (letters[j - 1] == letter) & (letters[j] == before)
                 np.minimum(row[j + 1], twice_above[j - 1] + 1, out=row[j + 1], where=swapped)
         twice_above, above, before = above, row, letter
-    return np.asarray(above[lengths, np.arange(len(others))])
+        if i == most + 1:
+            stay = np.flatnonzero(np.minimum(above, twice_above).min(axis=0) <= most)
+            letters, twice_above, above = (part[:, stay] for part in (letters, twice_above, above))
+            near = near[stay]
+    found = np.full(len(others), most + 1, dtype=np.int8)
+    found[near] = np.minimum(above[lengths[near], np.arange(len(near))], most + 1)
+    return found
 
 
 def is_marker(word: str) -> bool:
