@@ -125,8 +125,8 @@ def edit_distances(word: str, others: Sequence[str], most: int) -> NDArray[np.in
         twice_above, above, before = above, row, letter
         if i == most + 1:
             stay = np.flatnonzero(np.minimum(above, twice_above).min(axis=0) <= most)
-            letters, twice_above, above = (part[:, stay] for part in (letters, twice_above, above))
-            near = near[stay]
+            letters, near = letters[:, stay], near[stay]
+            twice_above, above = twice_above[:, stay], above[:, stay]
     found = np.full(len(others), most + 1, dtype=np.int8)
     found[near] = np.minimum(above[lengths[near], np.arange(len(near))], most + 1)
     return found
