@@ -24,7 +24,7 @@ def test_words_have_a_place_levels_and_neighbours(readable: Path, tmp_path: Path
     first = run.vectors.path("king").trees[0].steps[0]
     assert table["level0"][king] == " ".join(run.vectors.labels[first.node])
     near = table["neighbors"][king]
-    found = run.vectors.most_similar("king", k=10)
+    found = run.vectors.most_similar("king", topn=10)
     assert near["distances"] == pytest.approx([1 - cosine for _, cosine in found], abs=1e-6)
     assert king not in near["ids"]
     named = pq.read_table(labels).to_pydict()
