@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,7 +17,8 @@ import pytest
 from tests.explorer.made import HOSTILE, address_of, made_run
 from wordforest.errors import InputError
 from wordforest.explorer.app import listen, make_app
-from wordforest.store import save_run
+from wordforest.explorer.model import open_models
+from wordforest.store import load_run, save_run
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +133,121 @@ def test_a_failing_question_is_refused_without_a_traceback(client, monkeypatch):
 
 def test_nothing_can_be_sent_to_the_server(client):
     assert client.post("/data/view").status_code == 405
+
+
+NOTE = {"name": "Rulers", "hidden": True, "remark": "of old"}
+
+
+@pytest.fixture
+def own(run_folder, tmp_path):
+    """A run folder of its own, and a client of its page."""
+    folder = shutil.copytree(run_folder, tmp_path / "run")
+    return folder, make_app(open_models([str(folder)])).test_client()
+
+
+def token(client):
+    return re.search(r'name="token" content="([^"]+)"', client.get("/").text)[1]
+
+
+def test_a_note_about_a_node_is_kept_in_the_run_folder(own):
+    folder, client = own
+    answer = client.post("/data/0/node/3", json=NOTE, headers={"X-Token": token(client)})
+    assert answer.status_code == 200
+    assert answer.json["labels"][3] == ["Rulers"]
+    assert answer.json["notes"]["3"][:3] == ["Rulers", True, "of old"]
+    assert load_run(folder).vectors.notes == {3: ("Rulers", True, "of old")}
+    assert client.get("/data/models").json[0]["labels"][3] == ["Rulers"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 403),
+        ({"X-Token": "guessed"}, 403),
+        ({"X-Token": "é"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Host": "evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_a_foreign_page_writes_nothing(own, headers, status):
+    folder, client = own
+    known = {} if "X-Token" in headers or not headers else {"X-Token": token(client)}
+    assert client.post("/data/0/node/3", json=NOTE, headers=known | headers).status_code == status
+    assert not (folder / "labels.tsv").exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ({"json": {"name": "x"}}, 409),
+        ({"json": NOTE | {"name": 5}}, 409),
+        ({"json": NOTE | {"hidden": "yes"}}, 409),
+        ({"json": NOTE | {"name": "x" * 201}}, 409),
+        ({"json": NOTE | {"path": "../x"}}, 409),
+        ({"json": [NOTE]}, 409),
+        ({"json": NOTE | {"name": "\ud800"}}, 409),
+        ({"data": "name=x"}, 415),
+        ({"json": NOTE | {"remark": "x" * 70_000}}, 413),
+    ],
+)
+def test_what_is_no_note_is_refused(own, sent, status):
+    folder, client = own
+    assert client.post("/data/0/node/3", **sent, headers={"X-Token": token(client)}).status_code == status
+    assert not (folder / "labels.tsv").exists()
+
+
+def test_notes_are_of_nodes_that_there_are(own):
+    folder, client = own
+    for address, status in (("/data/0/node/9", 409), ("/data/1/node/0", 404), ("/data/0/node/-1", 404)):
+        assert client.post(address, json=NOTE, headers={"X-Token": token(client)}).status_code in (status, 405)
+    assert not (folder / "labels.tsv").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told(own):
+    folder, client = own
+    (folder / "labels.tsv").mkdir()
+    answer = client.post("/data/0/node/3", json=NOTE, headers={"X-Token": token(client)})
+    assert answer.status_code == 409
+    assert "labels.tsv: cannot be read" in answer.text
+    shutil.rmtree(folder)
+    assert (
+        "The run folder cannot be written"
+        in client.post("/data/0/node/3", json=NOTE, headers={"X-Token": token(client)}).text
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_read_only_folder_is_told_before_anything_is_written(own):
+    folder, client = own
+    folder.chmod(0o555)
+    try:
+        assert "cannot be written" in client.get("/data/models").json[0]["fixed"]
+        answer = client.post("/data/0/node/3", json=NOTE, headers={"X-Token": token(client)})
+        assert (answer.status_code, "cannot be written" in answer.text) == (409, True)
+    finally:
+        folder.chmod(0o755)
+
+
+def test_vectors_without_a_folder_take_no_notes(client, model):
+    assert "kept in run folders" in client.get("/data/models").json[0]["fixed"]
+    answer = client.post("/data/0/node/3", json=NOTE, headers={"X-Token": token(client)})
+    assert (answer.status_code, model.notes) == (409, {})
+
+
+def test_a_page_that_others_can_reach_takes_no_notes(own):
+    folder, _ = own
+    client = make_app(open_models([str(folder)]), host="0.0.0.0").test_client()
+    assert 'name="token"' not in client.get("/").text
+    assert client.post("/data/0/node/3", json=NOTE, headers={"X-Token": ""}).status_code == 405
+
+
+def test_nodes_are_found_by_a_word(client, model):
+    found = client.get("/data/nodes", query_string={"word": "KING"}).json[0]
+    sizes = abs(model.vectors["king"])
+    assert found[0] == sizes.argmax()
+    assert all(sizes[node] > 0 for node in found)
+    assert client.get("/data/nodes", query_string={"word": "nobody"}).json == [[]]
 
 
 def test_a_port_in_use_is_told():

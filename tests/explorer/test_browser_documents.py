@@ -152,7 +152,9 @@ def test_one_search_finds_words_nodes_and_documents(page, read):
     assert kinds == sorted(kinds, key=["word", "node", "document"].index)
     assert page.texts("#search [data-kind=word]") == ["king", "kings"]
     labelled = [node for node, label in enumerate(read.labels) if any(word.startswith("king") for word in label)]
-    assert len(page.texts("#search [data-kind=node]")) == len(labelled) > 0
+    found = page.texts("#search [data-kind=node] .kind")
+    assert found[: len(labelled)] == [f"node {node}" for node in labelled]  # then nodes that have most of the word
+    assert len(found) > len(labelled) > 0
     page.keys(*[Keys.ARROW_DOWN] * (kinds.index("node") + 1), Keys.ENTER)
     page.wait(lambda: page.where() == f"/node/{labelled[0]}")
     page.first("#search input").send_keys("second")

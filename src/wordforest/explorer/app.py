@@ -8,7 +8,9 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
+import secrets
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,12 +20,15 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from wordforest.errors import InputError
-from wordforest.explorer.model import Model, complete, summary
+from wordforest.explorer.model import Model, complete, summary, write_note
 from wordforest.explorer.page import ASSETS, asset_paths, page_html
-from wordforest.explorer.views import UnknownPageError, exists, node_values, page_view, parse_route
+from wordforest.explorer.views import UnknownPageError, exists, node_values, page_view, parse_route, strong_nodes
+from wordforest.vectors import NodeNote
 
 _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+))(?::[0-9]{1,5})?")  # [::1]:80, name:80
 _BINARY = "application/octet-stream"
+_LARGEST = 64 << 10  # bytes of a request
+_LONGEST = {"name": 200, "remark": 2000}  # characters
 _HEADERS = {
     # nothing but this server, no eval, no inline code
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -38,10 +43,17 @@ _HEADERS = {
 
 
 def make_app(models: Sequence[Model], *, host: str = "127.0.0.1") -> Flask:
-    """Return the app of a page that shows the models and answers to ``host``; every asset is a file of this package."""
+    """Return the app of a page that shows the models and answers to ``host``; every asset is a file of this package.
+
+    On this machine alone, what a person writes about nodes is kept in the run folder.
+    """
     app = Flask("wordforest.explorer", static_folder=str(ASSETS), static_url_path="/assets")
+    app.config["MAX_CONTENT_LENGTH"] = _LARGEST
+    token = secrets.token_urlsafe() if is_local(host) else ""
     _add_data(app, list(models))
-    _add_pages(app, list(models))
+    _add_pages(app, list(models), token)
+    if token:
+        _add_notes(app, list(models), token)
     _protect(app, host)
     return app
 
@@ -67,6 +79,11 @@ def _add_data(app: Flask, models: list[Model]) -> None:
         prefix = request.args.get("prefix", "")[:200]
         return jsonify(list(dict.fromkeys(word for model in models for word in complete(model, prefix)))[:10])
 
+    @app.get("/data/nodes")
+    def nodes() -> Response:
+        word = request.args.get("word", "")[:200]
+        return jsonify([strong_nodes(model, word) for model in models])
+
     @app.get("/data/documents")
     def documents() -> Response:
         found = models[0].documents
@@ -86,11 +103,39 @@ def _add_data(app: Flask, models: list[Model]) -> None:
         return Response(found.tobytes(), mimetype=_BINARY, headers={"X-Limit": repr(limit)})
 
 
-def _add_pages(app: Flask, models: list[Model]) -> None:
+def _add_notes(app: Flask, models: list[Model], token: str) -> None:
+    """Take names and remarks of nodes, from a page that has the token alone: pages of others cannot read it."""
+    lock = threading.Lock()
+
+    @app.post("/data/<int:model>/node/<int:node>")
+    def write(model: int, node: int) -> Response:
+        if not secrets.compare_digest(request.headers.get("X-Token", "").encode(), token.encode()):
+            return _refusal("This page takes notes from itself only. Load it again.", 403)
+        try:
+            with lock:
+                write_note(models[model], node, read_note(request.get_json()))
+        except InputError as error:
+            return _refusal(str(error), 409)
+        return jsonify(summary(models[model]))
+
+
+def read_note(sent: object) -> NodeNote:
+    """Return the note that a page sent; InputError where it is none."""
+    note = NodeNote(**sent) if isinstance(sent, dict) and set(sent) == set(NodeNote._fields) else None
+    if note is None or [type(part) for part in note] != [str, bool, str]:
+        raise InputError("expected a name, a remark, and whether the node is hidden.")
+    for part, most in _LONGEST.items():
+        if len(getattr(note, part)) > most:
+            raise InputError(f"the {part} has {len(getattr(note, part))} characters, but {most} is the limit.")
+    return note
+
+
+def _add_pages(app: Flask, models: list[Model], token: str) -> None:
     """Serve the frame at every address that is a page, with 404 where no model has what it is about."""
     styles = [f'<link rel="stylesheet" href="/assets/{path.name}">' for path in asset_paths(".css")]
     scripts = [f'<script src="/assets/{path.name}"></script>' for path in asset_paths(".js")]
-    head = "\n".join(['<link rel="icon" href="/assets/icon.svg">', *styles])
+    key = [f'<meta name="token" content="{token}">'] if token else []
+    head = "\n".join(['<link rel="icon" href="/assets/icon.svg">', *key, *styles])
     frame = page_html(head=head, scripts="\n".join(scripts))
 
     @app.get("/", defaults={"path": ""})

@@ -1,11 +1,12 @@
-"""What the page knows of one model: its vectors, forest, node labels, counts, dictionary and map. No web."""
+"""What the page knows of one model: vectors, forest, labels and notes of nodes, counts, dictionary, map. No web."""
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as Words
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from wordforest.errors import InputError
 from wordforest.explorer.documents import Collection, open_collection
 from wordforest.explorer.maps import Points, forest_points, pca_points
 from wordforest.reading import label_nodes
+from wordforest.reading.labels import is_grammar
 from wordforest.store import Run
-from wordforest.vectors import Vectors, forest_of
+from wordforest.vectors import NodeNote, Vectors, forest_of
 
 MAX_MODELS = 4
 _LABEL_WORDS = 5
 _SPARSE = 0.3  # share of non-zeros below which a word has a place of its own amid the nodes
+_COMMON = 50  # ranks of words that are everywhere
 _LAST = "\U0010ffff"  # sorts after every character: the end of a prefix's words
 
 
@@ -33,7 +36,8 @@ class Model:
     """One model: vectors (V, M), a forest over its M nodes, labels per node, and what its run knows besides.
 
     ``counts`` (V,) and ``dictionary`` (V, M), whose rows are the words as contexts, are None where a file of vectors
-    does not hold them. ``stop_words`` should name no node.
+    does not hold them. ``stop_words`` should name no node. ``notes`` are what was written about nodes, and ``folder``
+    is that of the run, where more can be written.
     """
 
     name: str
@@ -42,6 +46,8 @@ class Model:
     dictionary: NDArray[np.float32] | None = None
     stop_words: Words[str] = ()
     documents: Collection | None = None
+    notes: dict[int, NodeNote] = field(default_factory=dict)
+    folder: Path | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -54,9 +60,23 @@ class Model:
         return forest_of(self.vectors)
 
     @cached_property
+    def titles(self) -> tuple[tuple[str, ...], ...]:
+        """Words for each node; function words only where nothing else uses it."""
+        unnamed = Vectors(self.words, self.vectors.matrix, forest=self.vectors.forest, nodes=self.vectors.nodes)
+        return tuple(label_nodes(unnamed, k=_LABEL_WORDS, stop_words={*self.stop_words, *function_words(self)}))
+
+    @property
     def labels(self) -> tuple[tuple[str, ...], ...]:
-        """Words for each node, or the name that somebody gave to it."""
-        return tuple(label_nodes(self.vectors, k=_LABEL_WORDS, stop_words=self.stop_words))
+        """The name that somebody gave to each node, else its words."""
+        given = {node: (note.name,) for node, note in self.notes.items() if note.name}
+        return tuple(given.get(node, words) for node, words in enumerate(self.titles))
+
+    @property
+    def fixed(self) -> str:
+        """Why nothing can be written about nodes; empty where it can."""
+        if self.folder is None:
+            return "Names and remarks are kept in run folders, and these nodes are in none."
+        return "" if os.access(self.folder, os.W_OK) else "The run folder cannot be written, so notes are not kept."
 
     @cached_property
     def used(self) -> NDArray[np.int64]:
@@ -81,7 +101,7 @@ class Model:
 
     def warm(self) -> None:
         """Compute now what the first questions would wait for."""
-        _ = self.vectors.unit, self.spelling, self.labels, self.used
+        _ = self.vectors.unit, self.spelling, self.titles, self.used
         if self.documents is not None:
             self.documents.warm()
 
@@ -106,13 +126,17 @@ def open_models(
         for name in names
     ]
     models = [build_model(title, source) for title, source in zip(titles, sources, strict=True)]
-    models = [replace(model, stop_words=stop_words) for model in models]
+    folders = [Path(name) if isinstance(source, Run) else None for name, source in zip(names, sources, strict=True)]
+    models = [
+        replace(model, stop_words=stop_words, folder=folder) for model, folder in zip(models, folders, strict=True)
+    ]
     if documents is not None:
         config = sources[0].config if isinstance(sources[0], Run) else {}
         found = open_collection(documents, models[0].vectors, config)
         is_edited = found.vectors is not models[0].vectors
         D = None if is_edited else models[0].dictionary
-        models[0] = replace(models[0], vectors=found.vectors, dictionary=D, documents=found)
+        kept: Any = {"folder": None, "notes": dict(found.vectors.notes)} if is_edited else {}
+        models[0] = replace(models[0], vectors=found.vectors, dictionary=D, documents=found, **kept)
     return models
 
 
@@ -122,9 +146,28 @@ def build_model(name: str, source: Run | Vectors) -> Model:
     if not len(vectors) or not vectors.n_dimensions:
         raise InputError(f"{name}: {len(vectors)} words of {vectors.n_dimensions} dimensions leave nothing to show.")
     if not isinstance(source, Run):
-        return Model(name, vectors)
+        return Model(name, vectors, notes=dict(vectors.notes))
     D = source.dictionary
-    return Model(name, vectors, source.counts, D if D is not None and len(D) == len(vectors) else None)
+    D = D if D is not None and len(D) == len(vectors) else None
+    return Model(name, vectors, source.counts, D, notes=dict(vectors.notes))
+
+
+def function_words(model: Model) -> list[str]:
+    """Return words of English grammar, or, where these are not what a run has most of, its most frequent words."""
+    first = model.words[: min(_COMMON, len(model.words) // 200)]
+    if model.counts is None or 4 * sum(map(is_grammar, first)) >= len(first):
+        return [word for word in model.words if is_grammar(word)]
+    return [*first]
+
+
+def write_note(model: Model, node: int, note: NodeNote) -> None:
+    """Keep what was written about a node, in the folder of the run and here."""
+    model.vectors.check_node(node)
+    if model.folder is None or model.fixed:
+        raise InputError(model.fixed)
+    notes = store.save_note(model.folder, node, note)
+    model.notes.clear()
+    model.notes.update(notes)
 
 
 def complete(model: Model, prefix: str, k: int = 10) -> list[str]:
@@ -135,14 +178,25 @@ def complete(model: Model, prefix: str, k: int = 10) -> list[str]:
     folded = prefix.casefold().strip()
     if not folded:
         return []
-    spelled, rows = model.spelling
-    found = rows[bisect_left(spelled, folded) : bisect_left(spelled, folded + _LAST)]
+    known, rows = model.spelling
+    found = rows[bisect_left(known, folded) : bisect_left(known, folded + _LAST)]
     if len(found) > k:
         found = np.partition(found, k - 1)[:k]
     words = [model.words[row] for row in np.sort(found)]
-    if prefix in model.vectors.key_to_index:
-        words = [prefix, *(word for word in words if word != prefix)][:k]
-    return words
+    spellings = [word for word in (prefix.strip(), spelled(model, prefix)) if word in model.vectors.key_to_index]
+    exact = [word for word in spellings if word.casefold() == folded]
+    return [*dict.fromkeys([*exact, *words])][:k]
+
+
+def spelled(model: Model, word: str) -> str:
+    """Return a word as the model spells it, in whatever case it came; itself where the model has none like it."""
+    row = model.vectors.lookup.find(word)
+    if row is not None:
+        return model.words[row]
+    folded = word.casefold().strip()
+    known, rows = model.spelling
+    found = rows[bisect_left(known, folded) : bisect_left(known, folded + "\0")]
+    return model.words[found.min()] if len(found) else word
 
 
 def summary(model: Model) -> dict[str, Any]:
@@ -157,6 +211,8 @@ def summary(model: Model) -> dict[str, Any]:
         "parent": model.forest.parent.tolist(),
         "additive": model.vectors.own is not model.vectors.matrix,
         "labels": [list(label) for label in model.labels],
+        "notes": {node: [*note, list(model.titles[node])] for node, note in sorted(model.notes.items())},
+        "fixed": model.fixed,
         "used": model.used.tolist(),
         "stability": _rounded(model.vectors.nodes.get("stability")),
         "weights": _rounded(model.vectors.weights),  # of nodes in cosines

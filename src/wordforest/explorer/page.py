@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from wordforest.errors import InputError
 from wordforest.explorer.documents import KEPT, collection_data
+from wordforest.explorer.examples import find_examples
 from wordforest.explorer.model import Model, summary
 from wordforest.explorer.views import node_card, quantised
 
@@ -42,7 +43,9 @@ def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS, kept_docum
     """
     if top_words < 1:
         raise InputError(f"{top_words} words came, but the page needs at least one. Raise --top-words.")
-    data = [model_data(model, top_words) for model in models]
+    examples = find_examples(models)
+    data = [model_data(model, top_words, [*examples.compare, *examples.analogy]) for model in models]
+    data[0]["examples"] = examples._asdict()
     for model, one in zip(models, data, strict=True):
         if model.documents is not None:
             one["collection"] = collection_data(model.documents, kept_documents)
@@ -69,13 +72,13 @@ def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS, kept_docum
     )
 
 
-def model_data(model: Model, top_words: int) -> dict[str, Any]:
+def model_data(model: Model, top_words: int, also: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the page holds of a model: its forest, all node cards, and the words kept with their codes.
 
     Codes are whole shares of each word's largest size: as all values where most are set, else as CSR. Arrays are base64
     of little-endian numbers.
     """
-    rows = kept_rows(model, top_words)
+    rows = kept_rows(model, top_words, also)
     codes = np.array([model.vectors[model.words[row]] for row in rows], dtype=np.float64)  # (n, M)
     shares, limit = quantised(codes)
     return {
@@ -90,9 +93,10 @@ def model_data(model: Model, top_words: int) -> dict[str, Any]:
     }
 
 
-def kept_rows(model: Model, top_words: int) -> NDArray[np.intp]:
+def kept_rows(model: Model, top_words: int, also: Sequence[str] = ()) -> NDArray[np.intp]:
     """Return the rows that the page keeps, ascending: the first ones, and the words of all node labels."""
-    labelled = {model.vectors.index(word) for label in model.labels for word in label if word in model.vectors}
+    named = [*also, *(word for label in model.labels for word in label)]
+    labelled = {model.vectors.index(word) for word in named if word in model.vectors}
     return np.array(sorted(labelled.union(range(min(top_words, len(model.words))))), dtype=np.intp)
 
 

@@ -1,13 +1,13 @@
 """What each page shows, as plain data: an address and models in, dictionaries of words and numbers out. No markup.
 
-Addresses are /word/king, /node/12, /compare/a,b, /analogy/a,b,c, /map?node=3; with documents also /documents,
-/documents/12?from=20, /document/7, /context/king?sort=right and /context?node=12.
+Addresses are /word/king, /across/king, /node/12, /compare/a,b, /analogy/a,b,c, /map?node=3; with documents also
+/documents, /documents/12?from=20, /document/7, /context/king?sort=right and /context?node=12.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from wordforest.documents.concordance import Sort
 from wordforest.errors import InputError
 from wordforest.explorer.documents import Collection
-from wordforest.explorer.model import Model, complete
+from wordforest.explorer.examples import find_examples
+from wordforest.explorer.model import Model, complete, spelled
 from wordforest.vectors import Neighbors, UnknownWordError, largest
 
 MAX_COMPARED = 5
 NEIGHBORS = 15
 _CARD_WORDS = 15
 _LISTED = 8  # nodes shared and nodes where words part
-KINDS = ("", "word", "node", "compare", "analogy", "map", "documents", "document", "context")
+KINDS = ("", "word", "across", "node", "compare", "analogy", "map", "documents", "document", "context")
 _NODE_DOCUMENTS = 5  # on the page of a node
 _LONGEST = 8000  # characters of an address
 _SORTS: tuple[Sort, ...] = ("document", "left", "right", "strength")
@@ -68,8 +69,17 @@ def parse_route(address: str, n_models: int = 1) -> Route:
 
 
 def page_view(models: list[Model], route: Route) -> dict[str, Any]:
-    """Return the data of a page: its kind and words, and a panel for every model that it shows."""
-    view: dict[str, Any] = {"kind": route.kind or "forest", "words": list(route.words), "panels": []}
+    """Return the data of a page: its kind and words, and a panel for every model that it shows.
+
+    A page that asks for words opens with an example.
+    """
+    words = tuple(next((s for m in models if (s := spelled(m, word)) in m.vectors), word) for word in route.words)
+    is_example = not words and route.kind in ("compare", "analogy", "across")
+    if is_example:
+        compared, asked = find_examples(models)
+        words = asked if route.kind == "analogy" else compared[:1] if route.kind == "across" else compared
+    route = replace(route, words=words)
+    view: dict[str, Any] = {"kind": route.kind or "forest", "words": list(words), "panels": [], "example": is_example}
     documents = models[route.model].documents
     if route.kind == "node":
         view |= {"model": route.model, "panels": [node_card(models[route.model], route.node or 0)]}
@@ -79,7 +89,7 @@ def page_view(models: list[Model], route: Route) -> dict[str, Any]:
         if documents is None:
             raise UnknownPageError("there are no documents here. Start with: wordforest explore RUN --documents FOLDER")
         view |= {"model": route.model, **documents_view(documents, route)}
-    elif route.kind == "word" and route.words:
+    elif route.kind in ("word", "across") and route.words:
         view["panels"] = [word_view(model, route.words[0]) for model in models]
     elif route.kind == "compare":
         view["panels"] = [comparison(model, route.words) for model in models]
@@ -113,7 +123,7 @@ def exists(models: list[Model], route: Route) -> bool:
     if route.kind in ("documents", "document", "context"):
         documents = models[route.model].documents
         return documents is not None and (route.kind == "context" or 0 <= route.row < max(len(documents), 1))
-    return all(any(word in model.vectors for model in models) for word in route.words)
+    return all(any(spelled(model, word) in model.vectors for model in models) for word in route.words)
 
 
 def node_card(model: Model, node: int, k: int = _CARD_WORDS) -> dict[str, Any]:
@@ -200,6 +210,16 @@ def near_words(model: Model, word: str) -> list[str]:
     return []
 
 
+def strong_nodes(model: Model, word: str, k: int = _LISTED) -> list[int]:
+    """Return the nodes that a word has most of, strongest first; of equal ones the deepest."""
+    word = spelled(model, word)
+    if word not in model.vectors:
+        return []
+    sizes = np.abs(model.vectors[word])
+    order = np.lexsort((-model.forest.depth, -sizes))[:k]
+    return [int(node) for node in order if sizes[node] > 0]
+
+
 def node_values(model: Model, node: int) -> tuple[NDArray[np.int16], float]:
     """Return a node's coefficient for every word, (V,), as shares of the largest size, and that size."""
     model.vectors.check_node(node)
@@ -219,7 +239,7 @@ def quantised(rows: NDArray[np.float64]) -> tuple[NDArray[np.int16], NDArray[np.
 
 
 def _words(kind: str, rest: str, options: dict[str, str]) -> tuple[str, ...]:
-    if kind in ("word", "context"):
+    if kind in ("word", "across", "context"):
         return (unquote(rest),) if rest else tuple(filter(None, [options.get("w", "")]))
     words = tuple(unquote(part) for part in rest.split(",") if part)
     words = words if kind == "analogy" else tuple(dict.fromkeys(words))

@@ -37,6 +37,7 @@
   wf.to = {
     forest: (depth) => wf.prefix + "/" + (depth === undefined ? "" : "?depth=" + depth),
     word: (word) => wf.prefix + (isFolder(word) ? "/word?w=" + word : "/word/" + escape(word)),
+    across: (word) => wf.prefix + (isFolder(word) ? "/across?w=" + word : "/across/" + escape(word)),
     node: (node, model) => wf.prefix + "/node/" + node + (model ? "?model=" + model : ""),
     compare: (words) => wf.prefix + "/compare" + (words.length ? "/" + list(words) : ""),
     analogy: (words) => wf.prefix + "/analogy" + (words.length ? "/" + list(words) : ""),
@@ -53,8 +54,8 @@
   }
   wf.link = (href, ...children) => wf.el("a", { href }, ...children);
   wf.knows = () => true; // the page that is sent as one file knows fewer words
-  wf.wordLink = (word) => (wf.knows(word) ? wf.el("a", { href: wf.to.word(word), class: "word" }, wf.text(word))
-    : wf.el("span", { class: "word" }, wf.text(word)));
+  wf.wordLink = (word) => (wf.knows(word) ? wf.el("a", { href: wf.to.word(word), class: "word", title: word }, wf.text(word))
+    : wf.el("span", { class: "word", title: word }, wf.text(word)));
   wf.option = (address, name) => new URLSearchParams((address || "").split("?")[1] || "").get(name);
 
   // ---- numbers
@@ -94,31 +95,43 @@
   wf.limit = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
 
   // ---- forests
-  /** Depth, children and tree of every node, from the parents. */
+  /** Depth, children, tree and end of every node, from the parents; what is hidden is no root and no child. */
   wf.grow = (model) => {
     const n = model.parent.length;
     model.depth = new Array(n).fill(0);
     model.children = Array.from({ length: n }, () => []);
     model.tree = new Array(n).fill(0);
     model.roots = [];
+    model.hidden = new Array(n).fill(false);
+    model.end = model.parent.map((_, node) => node + 1);
+    model.noted = (node) => {
+      const [name, hidden, remark, words] = model.notes[node] || ["", false, "", []];
+      return { name, hidden, remark, words };
+    };
+    let trees = 0;
     model.parent.forEach((parent, node) => {
-      if (parent < 0) model.roots.push(node);
-      else {
-        model.depth[node] = model.depth[parent] + 1;
-        model.children[parent].push(node);
-      }
-      model.tree[node] = model.roots.length - 1;
+      if (parent < 0) trees += 1;
+      else model.depth[node] = model.depth[parent] + 1;
+      model.tree[node] = trees - 1;
+      model.hidden[node] = model.noted(node).hidden || (parent >= 0 && model.hidden[parent]);
+      if (!model.hidden[node]) (parent < 0 ? model.roots : model.children[parent]).push(node);
     });
+    for (let node = n - 1; node >= 0; node -= 1) {
+      if (model.parent[node] >= 0) model.end[model.parent[node]] = Math.max(model.end[model.parent[node]], model.end[node]);
+    }
     model.levels = Math.max(...model.depth) + 1;
     return model;
   };
-  /** The words of a node's label, as text nodes in one span; the first one weighs most. */
+  /** The words of a node's label, as text nodes in one span; the first one weighs most. All is told where one points. */
   wf.label = (model, node, most) => {
-    const words = model.labels[node].slice(0, most || 5);
-    if (!words.length) return wf.el("span", { class: "label unused" }, model.used[node] ? "node " + node : "not used");
+    const words = model.labels[node].slice(0, most || 5), title = wf.about(model, node);
+    if (!words.length) return wf.el("span", { class: "label unused", title }, model.used[node] ? "node " + node : "not used");
     const parts = words.flatMap((word, i) => [i ? ", " : "", i ? wf.text(word) : wf.el("b", {}, wf.text(word))]);
-    return wf.el("span", { class: "label" }, parts);
+    return wf.el("span", { class: "label", title }, parts);
   };
+  wf.about = (model, node) => "Node " + node + ": " + wf.plainLabel(model, node, 5) + ". " + wf.count(model.used[node])
+    + " words use it." + (model.stability ? " Stability " + model.stability[node].toFixed(2) + "." : "")
+    + (model.noted(node).remark ? "\n" + model.noted(node).remark : "");
   wf.plainLabel = (model, node, most) => model.labels[node].slice(0, most || 3).join(", ") || "no label";
   wf.path = (model, node) => {
     const path = [];

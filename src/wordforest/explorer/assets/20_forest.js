@@ -45,8 +45,7 @@
       class: "cell" + (current ? " current" : "") + (model.used[node] ? "" : " idle"),
       href: wf.to.node(node, index), "data-depth": model.depth[node], "data-node": node,
       "aria-current": current ? "true" : null,
-      title: "Node " + node + ": " + wf.plainLabel(model, node, 5) + ". " + wf.count(model.used[node]) + " words use it."
-        + (model.stability ? " Stability " + model.stability[node].toFixed(2) + "." : ""),
+      title: wf.about(model, node),
     },
       wf.label(model, node, many),
       el("span", { class: "meta" }, el("span", { class: "id" }, String(node)), " " + wf.share(share)), bar);
@@ -96,7 +95,7 @@
       const wanted = asked === null ? wf.firstDepth(model) : Math.max(0, parseInt(asked, 10) || 0);
       const depth = Math.min(wanted, model.levels - 1);
       const columns = Math.min(model.levels, depth + 1);
-      const about = wf.count(model.roots.length) + (model.drawn ? " trees, " : " dimensions, ") +
+      const about = wf.count(model.depths[0].nodes) + (model.drawn ? " trees, " : " dimensions, ") +
         (model.drawn ? wf.count(model.parent.length) + " nodes, " : "") + wf.count(model.words) + " words";
       return el("section", { class: "panel", "aria-label": model.name },
         el("div", { class: "panelhead" },
@@ -105,7 +104,8 @@
         model.drawn ? wf.depthTable(model)
           : el("p", { class: "note" }, "These vectors have no forest, so each dimension stands alone."),
         el("div", { class: "forest deep" + Math.min(columns, 4) },
-          model.roots.map((root) => wf.cells(model, index, root, { depth }))));
+          model.roots.map((root) => wf.cells(model, index, root, { depth }))),
+        wf.hiddenNodes(model, index));
     });
     const rows = wf.models.flatMap((model) => model.parent.map((parent, node) => [
       model.name, node, parent < 0 ? "" : parent, model.depth[node], model.used[node], model.labels[node].join(" ")]));

@@ -47,7 +47,7 @@
   };
 
   function dot(model, index, node, value, limit, x, y, radius) {
-    const about = "Node " + node + ", " + wf.plainLabel(model, node, 3) + ": " + wf.value(value);
+    const about = "Node " + node + ", " + wf.plainLabel(model, node, 5) + ": " + wf.value(value);
     const link = svg("a", { href: wf.to.node(node, index), class: "dot", "aria-label": about, "data-node": node,
       "data-value": value, tabindex: value === 0 ? "-1" : null },
       svg("circle", { cx: x, cy: y, r: radius, fill: wf.colour(value, limit), class: value === 0 ? "zero" : "set" }),
@@ -77,24 +77,23 @@
   wf.rankTrees = (model, vectors) => {
     const single = model.roots.filter((root) => !model.children[root].length);
     const roots = model.roots.filter((root) => model.children[root].length);
-    const ends = new Map(model.roots.map((root, i) => [root, model.roots[i + 1] ?? model.parent.length]));
     const strengths = vectors.map((vector) => wf.strengths(model, vector));
     const ranked = roots.map((root) => ({ root, size: Math.max(0, ...strengths.map((sums) => sums[root])) }));
     ranked.sort((a, b) => b.size - a.size || a.root - b.root);
-    return { ranked, single, end: (root) => ends.get(root) };
+    return { ranked, single };
   };
 
   /** The strongest nodes of a tree in a vector. */
-  wf.strongest = (vector, from, to, most) => {
+  wf.strongest = (model, vector, from, to, most) => {
     const nodes = [];
-    for (let node = from; node < to; node += 1) if (vector[node] !== 0) nodes.push(node);
+    for (let node = from; node < to; node += 1) if (vector[node] !== 0 && !model.hidden[node]) nodes.push(node);
     nodes.sort((a, b) => Math.abs(vector[b]) - Math.abs(vector[a]) || a - b);
     return nodes.slice(0, most);
   };
 
   wf.nodeRow = (model, index, node, values, limit, show) => el("li", {},
     el("span", { class: "chips" }, values.map((value) => wf.chip(value, limit, show))),
-    el("a", { href: wf.to.node(node, index), class: "nodelink", title: "Node " + node }, wf.label(model, node, 4)),
+    el("a", { href: wf.to.node(node, index), class: "nodelink" }, wf.label(model, node, 4)),
     el("span", { class: "id" }, String(node)));
 
   wf.chip = (value, limit, show = wf.value) => {

@@ -4,7 +4,7 @@
   const wf = window.wordforest;
   const { el } = wf;
   const views = (wf.views = wf.views || {});
-  const FIRST_TREES = 12;
+  const FIRST_TREES = 12, FIRST_OF_SEVERAL = 4;
 
   /** Words with bars: blue to the right of zero, red for negative values, all from the left edge. */
   wf.bars = (items, options) => {
@@ -19,11 +19,13 @@
     }));
   };
   const section = (wf.section = (name, ...content) => el("section", { class: "block" }, el("h3", {}, name), content));
-  const nearest = (items) => {
+  /** Nearest words; those among the common ones are marked. */
+  const nearest = (wf.nearest = (items, common = []) => {
     const block = section("Nearest words", wf.bars(items, { show: wf.score, limit: 1, none: "None: its vector is zero." }));
     block.classList.add("nearest");
+    block.querySelectorAll(".word").forEach((word) => word.classList.toggle("common", common.includes(word.textContent)));
     return block;
-  };
+  });
   const modelHead = (model) => (wf.models.length > 1 ? el("h2", {}, model.name) : null);
 
   wf.unknown = (panel) => el("div", { class: "block" },
@@ -36,31 +38,32 @@
   views.word = (view) => {
     const word = view.words[0];
     if (word === undefined) return asking();
-    const facts = (panel, model) => {
-      const parts = ["uses " + wf.count(panel.nodes.length) + " of " + wf.count(model.parent.length) + " nodes"];
-      if (panel.count !== null) parts.unshift("seen " + wf.count(panel.count) + " times");
-      parts.unshift("word " + wf.count(panel.rank) + " of " + wf.count(model.words));
-      return parts.join(" · ");
-    };
     const one = view.panels.length === 1;
     const panels = view.panels.map((panel, index) => {
       const model = wf.models[index];
       if (!panel.found) return el("section", { class: "panel" }, modelHead(model), wf.unknown(panel));
       return el("section", { class: "panel", "aria-label": model.name }, modelHead(model),
-        one ? null : el("p", { class: "sub" }, facts(panel, model)),
-        el("div", { class: "split" },
+        one ? null : el("p", { class: "sub" }, wf.wordFacts(panel, model)),
+        el("div", { class: one ? "split nearfirst" : "split" },
           section("Its forest", wf.trees(model, index, panel, "word")),
           nearest(panel.neighbors)));
     });
     return {
       title: wf.text(word),
       name: word,
-      lead: one && view.panels[0].found ? facts(view.panels[0], wf.models[0]) : null,
-      actions: [wf.link(wf.to.compare([word]), "Compare"), wf.documents() && view.panels[0].found
+      lead: one && view.panels[0].found ? wf.wordFacts(view.panels[0], wf.models[0]) : null,
+      actions: [one ? null : wf.link(wf.to.across(word), "Across models"), wf.link(wf.to.compare([word]), "Compare"), wf.documents() && view.panels[0].found
         ? wf.link(wf.to.context(word), "In the documents") : null, wf.hasMap ? wf.link(wf.to.map({ word }), "On the map") : null],
       body: wf.sideBySide(panels),
-      csv: () => wordRows(view),
+      csv: () => wf.wordRows(view),
     };
+  };
+
+  wf.wordFacts = (panel, model) => {
+    const parts = ["uses " + wf.count(panel.nodes.length) + " of " + wf.count(model.parent.length) + " nodes"];
+    if (panel.count !== null) parts.unshift("seen " + wf.count(panel.count) + " times");
+    parts.unshift("word " + wf.count(panel.rank) + " of " + wf.count(model.words));
+    return parts.join(" · ");
   };
 
   /** The trees of a word, or of a document by its shares, strongest first. */
@@ -68,29 +71,29 @@
     const vector = wf.dense(model, panel);
     if (!panel.nodes.length) return el("p", { class: "none" }, "All of its trees are exactly zero.");
     const limit = wf.limit(panel.values);
-    const { ranked, single, end } = wf.rankTrees(model, [vector]);
+    const { ranked, single } = wf.rankTrees(model, [vector]);
     const live = ranked.filter((tree) => tree.size > 0);
     const leaves = (root) => wf.placeTree(model, root).leaves;
     const card = ({ root }) => el("div", { class: leaves(root) > 20 ? "treecard across" : "treecard" },
       el("p", { class: "treename" }, wf.link(wf.to.node(root, index), wf.label(model, root, 3))),
       el("div", { class: "drawing" }, wf.drawTree(model, index, root, vector, limit, panel.word)),
-      el("ul", { class: "noderows" }, wf.strongest(vector, root, end(root), 3).map((node) =>
+      el("ul", { class: "noderows" }, wf.strongest(model, vector, root, model.end[root], 3).map((node) =>
         wf.nodeRow(model, index, node, [vector[node]], limit, show))));
     const unused = ranked.length - live.length;
     return [
       wf.scale(limit, panel.values, show),
       single.length ? el("div", { class: "treecard wide" },
         el("div", { class: "drawing" }, wf.drawSingles(model, index, single, vector, limit)),
-        el("ul", { class: "noderows" }, wf.strongest(vector, 0, vector.length, 8)
+        el("ul", { class: "noderows" }, wf.strongest(model, vector, 0, vector.length, 8)
           .filter((node) => !model.children[node].length && model.parent[node] < 0)
           .map((node) => wf.nodeRow(model, index, node, [vector[node]], limit, show)))) : null,
-      wf.withMore(el("div", { class: "trees" }), live, FIRST_TREES, "trees", card),
+      wf.withMore(el("div", { class: "trees" }), live, wf.models.length > 1 ? FIRST_OF_SEVERAL : FIRST_TREES, "trees", card),
       unused ? el("p", { class: "none" }, unused === 1 ? "One more tree is exactly zero for this " + what + "."
         : wf.count(unused) + " more trees are exactly zero for this " + what + ".") : null,
     ];
   };
 
-  function wordRows(view) {
+  wf.wordRows = (view) => {
     const rows = [["model", "word", "kind", "name", "value", "label"]];
     view.panels.forEach((panel, index) => {
       if (!panel.found) return;
@@ -100,7 +103,7 @@
         [model.name, panel.word, "node", node, panel.values[i], model.labels[node].join(" ")]));
     });
     return rows;
-  }
+  };
 
   const asking = () => ({ title: "A word", name: "word", lead: "Type a word into the search field above.",
     body: el("div", {}), csv: () => [] });
@@ -123,7 +126,8 @@
     ];
     const body = el("div", { class: "split nodepage" },
       el("div", {},
-        el("dl", { class: "facts" }, facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
+        wf.noteOf(model, node), el("dl", { class: "facts" }, facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
+        wf.noteForm(model, index, node),
         el("div", { class: "pair" },
           section(panel.negative.length ? "Strongest positive words" : "Strongest words", wf.bars(panel.positive,
             { limit, none: "None: no coefficient is above zero." })),
@@ -142,9 +146,9 @@
     };
   };
 
-  const nodeLink = (model, index, node) =>
+  const nodeLink = (wf.nodeLink = (model, index, node) =>
     el("a", { href: wf.to.node(node, index), class: "nodelink" }, wf.label(model, node, 4), " ",
-      el("span", { class: "id" }, String(node)));
+      el("span", { class: "id" }, String(node))));
 
   function contexts(found) {
     const limit = wf.limit([...found.positive, ...found.negative].map((item) => item[1]));

@@ -7,12 +7,14 @@
 
   wf.views.compare = (view) => {
     const words = view.words;
-    const body = el("div", {}, picker(words),
+    const body = el("div", {}, picker(view.example ? [] : words),
+      view.example && words.length ? el("p", { class: "note" }, "For example ", wf.link(wf.to.compare(words),
+        words.flatMap((word, i) => [i ? " and " : "", wf.text(word)])), ":") : null,
       words.length ? wf.sideBySide(view.panels.map((panel, index) => compared(panel, wf.models[index], index, words))) : null);
     return {
       title: "Compare words",
       name: words.join(" ") || "compare",
-      lead: words.length < 2 ? "Choose two to five words to see, on one forest, what they share and where they part." : null,
+      lead: words.length < 2 || view.example ? "Choose two to five words to see, on one forest, what they share and where they part." : null,
       body,
       csv: () => compareRows(view),
     };
@@ -67,12 +69,13 @@
 
   /** Nodes with one coefficient per word. */
   function nodeTable(panel, rows, total, model, index, limit, none) {
+    rows = rows.filter(({ node }) => !model.hidden[node]);
     if (!rows.length) return el("p", { class: "none" }, none);
-    return [el("table", { class: "nodetable" },
+    return [el("table", { class: panel.compared.length > 3 ? "nodetable many" : "nodetable" },
       el("thead", {}, el("tr", {}, panel.compared.map((word) => el("th", { scope: "col" }, wf.text(word))), el("td", {}))),
       el("tbody", {}, rows.map(({ node, values }) => el("tr", {},
         values.map((value) => el("td", { class: "v" }, wf.chip(value, limit))),
-        el("th", { scope: "row" }, el("a", { href: wf.to.node(node, index), class: "nodelink", title: "Node " + node },
+        el("th", { scope: "row" }, el("a", { href: wf.to.node(node, index), class: "nodelink" },
           wf.label(model, node, 4))))))),
     total > rows.length ? el("p", { class: "none" }, "and " + wf.count(total - rows.length) + " more nodes") : null];
   }
@@ -140,7 +143,7 @@
     return {
       title: view.words.length === 3 ? el("span", {}, wf.text(a), " is to ", wf.text(b), " as ", wf.text(c), " is to …") : "Analogy",
       name: view.words.join(" ") || "analogy",
-      lead: view.words.length === 3 ? null : "Three words ask for a fourth: man is to king as woman is to …",
+      lead: view.words.length === 3 ? (view.example ? "An example: put words of your own into the fields." : null) : "Three words ask for a fourth: man is to king as woman is to …",
       body: el("div", {}, el("div", { class: "equation" }, boxes), results),
       csv: () => [["model", "a", "b", "c", "word", "cosine"], ...view.panels.flatMap((panel, index) =>
         panel.neighbors.map(([word, value]) => [wf.models[index].name, ...view.words, word, value]))],

@@ -121,7 +121,7 @@
       lead: fields(document).length ? el("span", {}, fields(document).flatMap(([name, value], i) =>
         [i ? " · " : "", name + ": ", wf.text(value)])) : null,
       body: el("div", { class: "panel" }, el("div", { class: "split docpage" },
-        wf.section("Its main path", pathOf(model, document.path, shares)),
+        wf.section("Its main path", wf.pathOf(model, 0, document.path.filter((node) => !model.hidden[node]), shares)),
         wf.section("Its text, coloured by trees that it has more of than most", legend(model, strongest, shares),
           document.length ? el("div", { class: "text", dir: "auto" }, textOf(document, mark)) : el("p", { class: "none" }, "No text."),
           cut ? el("p", { class: "none" }, cut) : null),
@@ -135,15 +135,15 @@
     el("li", {}, el("span", { class: "swatch t" + i, "aria-hidden": "true" }),
       el("a", { href: wf.to.node(root) }, wf.plainLabel(model, root, 2)), " ", el("span", { class: "id" }, wf.share(shares.get(root))))));
 
-  function pathOf(model, path, shares) {
+  wf.pathOf = (model, index, path, shares) => {
     if (!path.length) return el("p", { class: "none" }, "None: it has no known word.");
     return el("ol", { class: "mainpath" }, path.map((node, depth) => {
       const bar = el("span", { class: "fillbar" });
       bar.style.width = (100 * (shares.get(node) || 0)).toFixed(1) + "%";
-      const step = el("li", {}, el("a", { href: wf.to.node(node), class: "nodelink" }, wf.label(model, node, 4)),
+      const step = el("li", {}, el("a", { href: wf.to.node(node, index), class: "nodelink" }, wf.label(model, node, 4)),
         el("span", { class: "num" }, wf.share(shares.get(node) || 0)), el("span", { class: "track", "aria-hidden": "true" }, bar));
       step.style.marginLeft = 14 * depth + "px";
       return step;
     }));
-  }
+  };
 })();

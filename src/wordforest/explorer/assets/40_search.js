@@ -1,13 +1,13 @@
-/* A field that offers words while one types: arrows choose, Enter takes, Escape closes. */
+/* A field that offers words while one types: arrows choose, Enter takes the chosen or the first, Escape closes. */
 (function () {
   "use strict";
   const wf = window.wordforest;
   const { el } = wf;
-  const NODES = 5;
+  const WORDS = 6, NODES = 5;
   let fields = 0;
 
   /** Fill `box` with a combobox. `choose` gets the word; `offer` (prefix -> promise of items) may replace the words.
-   * What is typed has to be one of the offers then, unless it is `free`. */
+   * Where nothing is offered, what was typed is taken as it stands if it is `free`. */
   wf.searchBox = (box, { label, text, choose, offer, keep, free = !offer }) => {
     const id = "offers-" + (fields += 1);
     const ask = offer || ((prefix) => wf.complete(prefix).then((words) => words.map((word) => ({ word }))));
@@ -56,6 +56,14 @@
       if (number === asked) show(found);
     };
 
+    /** Enter may come before the offers do: they are asked for again then. */
+    const takeFirst = async () => {
+      const typed = input.value.trim(), number = (asked += 1);
+      if (!typed) return;
+      const [first] = await ask(typed);
+      if (number === asked && (first || free)) take(first || { word: typed });
+    };
+
     input.addEventListener("input", update);
     input.addEventListener("blur", close);
     input.addEventListener("focus", () => input.select());
@@ -68,8 +76,7 @@
       } else if (event.key === "Enter") {
         event.preventDefault();
         if (at >= 0) take(items[at]);
-        else if (!free && items.length) take(items[0]);
-        else if (free && input.value.trim()) take({ word: input.value.trim() });
+        else takeFirst();
       } else if (event.key === "Escape") {
         if (list.hidden) input.value = "";
         close();
@@ -81,25 +88,24 @@
 
   /** Words, nodes by their labels, and documents, all for the one field at the top. */
   wf.offers = async (typed) => {
-    const [words, documents] = await Promise.all([wf.complete(typed), wf.documents() ? wf.source.documents(typed) : []]);
+    const [words, strong, documents] = await Promise.all([wf.complete(typed), wf.source.nodes(typed), wf.documents() ? wf.source.documents(typed) : []]);
+    const nodes = (model, index) => [...new Set([...wf.nodesLike(model, typed, NODES), ...strong[index]])].slice(0, NODES);
     const kind = (name) => el("span", { class: "kind" }, name);
     return [
-      ...words.map((word) => ({ kind: "word", word, href: wf.to.word(word) })),
-      ...wf.models.flatMap((model, index) => wf.nodesLike(model, typed, NODES).map((node) => ({ kind: "node", word: typed,
-        href: wf.to.node(node, index), shown: el("span", {}, kind("node " + node), wf.label(model, node, 4)) }))),
+      ...words.slice(0, WORDS).map((word) => ({ kind: "word", word, href: wf.to.word(word) })),
+      ...wf.models.flatMap((model, index) => nodes(model, index).map((node) => ({ kind: "node", word: typed,
+        href: wf.to.node(node, index), shown: el("span", {}, kind((wf.models.length > 1 ? model.name + " " : "") + (model.hidden[node] ? "hidden " : "") + "node " + node), wf.label(model, node, 4)) }))),
       ...documents.map(({ row, id, head }) => ({ kind: "document", word: typed, href: wf.to.document(row),
         shown: el("span", {}, kind("document"), wf.text(id), " ", el("span", { class: "begin" }, head)) })),
     ];
   };
 
-  /** Nodes with a number, or with a word in their label that begins so. */
+  /** Nodes with a number; those with a word in name or label that begins so, or with it in their remark. */
   wf.nodesLike = (model, typed, most) => {
-    const wanted = typed.toLowerCase(), found = [];
-    for (let node = 0; node < model.parent.length && found.length < most; node += 1) {
-      const isOne = model.labels[node].some((word) => word.toLowerCase().startsWith(wanted));
-      if (isOne || String(node) === wanted) found.push(node);
-    }
-    return found;
+    const wanted = typed.toLowerCase().replace(/^node\s+/, ""), begins = (text) => (" " + text.toLowerCase()).includes(" " + wanted);
+    const nodes = model.parent.map((_, node) => node);
+    const rank = (node) => (String(node) === wanted ? 0 : model.labels[node].some(begins) ? 1 : begins(model.noted(node).remark) ? 2 : 3);
+    return nodes.filter((node) => rank(node) < 3).sort((a, b) => rank(a) - rank(b) || a - b).slice(0, most);
   };
 
   document.addEventListener("keydown", (event) => {

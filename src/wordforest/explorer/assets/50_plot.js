@@ -3,7 +3,9 @@
   "use strict";
   const wf = window.wordforest;
   const { el } = wf;
-  const GREY = [204, 204, 196], PLAIN = [92, 135, 117], SHADES = 256;
+  const GREY = [204, 204, 196], PLAIN = [92, 135, 117], SHADES = 256, MARK = "#c2410c";
+  /** A letter by itself says nothing; a sign of a script without capitals may be a word. */
+  const isLetter = (word) => word.length === 1 && word.toLowerCase() !== word.toUpperCase();
   /** A coefficient as a whole number from -SHADES to SHADES; only zero becomes zero. */
   const shade = (value, limit) => (value === 0 ? 0
     : Math.sign(value) * Math.max(1, Math.min(SHADES, Math.round((Math.abs(value) / limit) * SHADES))));
@@ -116,7 +118,7 @@
         if (px < 4 || py < 8 || px > this.width - 4 || py > this.height - 8) return false;
         const word = this.words[row].length > 24 ? this.words[row].slice(0, 23) + "…" : this.words[row];
         const width = pen.measureText(word).width;
-        const left = px + 6 + width > this.width ? px - 6 - width : px + 6;
+        const gap = row === this.marked ? 14 : 6, left = px + gap + width > this.width ? px - gap - width : px + gap;
         const box = [left - 3, py - 9, left + width + 3, py + 9];
         if (!strong && !free(box)) return false;
         taken.push(box);
@@ -135,7 +137,7 @@
         const px = this.width / 2 + (places[2 * row] - x) * kx, py = this.height / 2 - (places[2 * row + 1] - y) * ky;
         if (px < 0 || py < 0 || px >= this.width || py >= this.height) continue;
         const cell = Math.floor(py / 22) * across + Math.floor(px / 64); // one try per patch of the plane
-        if (tried[cell]) continue;
+        if (tried[cell] || isLetter(this.words[row])) continue;
         tried[cell] = 1;
         write(row, false);
       }
@@ -144,11 +146,11 @@
     ring(pen, row, style) {
       const [px, py] = this.screen(row);
       pen.beginPath();
-      pen.arc(px, py, 6, 0, 2 * Math.PI);
+      pen.arc(px, py, row === this.marked ? 10 : 6, 0, 2 * Math.PI);
       pen.stroke();
       pen.save();
-      pen.lineWidth = 2;
-      pen.strokeStyle = style.color;
+      pen.lineWidth = row === this.marked ? 3 : 2;
+      pen.strokeStyle = row === this.marked ? MARK : style.color;
       pen.stroke();
       pen.restore();
     }
@@ -174,10 +176,12 @@
       this.draw();
     }
 
-    /** Show one word in the middle. */
-    find(word) {
-      this.marked = this.words.indexOf(word);
+    /** Show one word, in whatever case it came, in the middle, and the map in sight unless another one is. */
+    find(word, inSight = true) {
+      const folded = word.toLowerCase(), exact = this.words.indexOf(word);
+      this.marked = exact >= 0 ? exact : this.words.findIndex((other) => other.toLowerCase() === folded);
       if (this.marked >= 0) {
+        if (inSight) this.element.scrollIntoView({ block: "nearest" });
         this.view = { x: this.places[2 * this.marked], y: this.places[2 * this.marked + 1], zoom: Math.max(6, this.view.zoom) };
       }
       this.draw();

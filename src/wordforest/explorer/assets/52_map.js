@@ -14,19 +14,21 @@
     return state;
   }
 
-  async function paint(index, node, word, card) {
+  async function paint(index, node, word, card, isFirst) {
     const state = await load(index);
     const values = node === null ? null : await wf.source.values(index, node);
     const plot = state.plot;
     plot.marked = -1;
     plot.set(state.points, state.words, values && values.values, values && values.limit);
-    const tell = (row) => card.replaceChildren(...about(plot, row));
-    plot.onpick = tell;
-    plot.onhover = (row) => { if (plot.marked < 0) tell(row); };
-    if (word && !plot.find(word)) card.replaceChildren("No vector for ", wf.text(word), ".");
-    else tell(plot.marked);
+    plot.onpick = () => tellOf(plot, card);
+    plot.onhover = (row) => { if (plot.marked < 0) tellOf(plot, card, row); };
+    if (word && !plot.find(word, isFirst(state.words))) unknown(card, word);
+    else tellOf(plot, card);
     plot.element.dataset.ready = node === null ? "plain" : String(node);
   }
+
+  const unknown = (card, word) => card.replaceChildren("No vector for ", wf.text(word), ".");
+  const tellOf = (plot, card, row = plot.marked) => card.replaceChildren(...about(plot, row));
 
   function about(plot, row) {
     if (row < 0) return [el("span", { class: "none" }, "Point at a word to see it, click to keep it.")];
@@ -40,6 +42,8 @@
   wf.views.map = (view) => {
     const node = view.node ?? null, word = wf.option(view.address, "word");
     const chosen = node === null ? null : view.model || 0;
+    let found = false; // of several maps the first that knows the word comes in sight
+    const isFirst = (words) => !found && (found = words.some((one) => one.toLowerCase() === word.toLowerCase()));
     const panels = wf.models.map((model, index) => {
       const shown = chosen === index ? node : null;
       const card = el("p", { class: "pointed", "aria-live": "polite" }, "The map is being drawn …");
@@ -49,12 +53,12 @@
       wf.searchBox(nodeBox, { label: "Colour by node: number or word", offer: nodeOffers(model), keep: false,
         choose: (found) => wf.go(wf.to.map({ node: found, model: index || null })) });
       wf.searchBox(wordBox, { label: "Find a word on the map", choose: (found) => {
-        if (plot.places && plot.find(found)) card.replaceChildren(...about(plot, plot.marked));
-        else card.replaceChildren("No vector for ", wf.text(found), ".");
+        ready.then(() => (plot.find(found) ? tellOf(plot, card) : unknown(card, found)));
       } });
       const zoom = (factor) => () => plot.zoomAt(plot.width / 2, plot.height / 2, factor);
       const buttons = [["+", "Zoom in", zoom(1.6)], ["−", "Zoom out", zoom(1 / 1.6)], ["◻", "Show all", () => plot.reset()]];
-      paint(index, shown, word, card).catch((error) => card.replaceChildren("The map could not be loaded: " + error.message));
+      const ready = paint(index, shown, word, card, isFirst);
+      ready.catch((error) => card.replaceChildren("The map could not be loaded: " + error.message));
       return el("section", { class: "panel", "aria-label": model.name },
         wf.models.length > 1 ? el("h2", {}, model.name) : null,
         el("div", { class: "mapbar nopicture" }, nodeBox, wordBox),

@@ -65,7 +65,7 @@
   }
 
   function markNavigation(kind) {
-    const page = { forest: "/", node: "/", compare: "/compare", analogy: "/analogy", map: "/map",
+    const page = { forest: "/", node: "/", across: "/across", compare: "/compare", analogy: "/analogy", map: "/map",
       documents: "/documents", document: "/documents", context: "/documents" }[kind];
     document.querySelectorAll("header.top nav a").forEach((link) => {
       if (link.getAttribute("href") === wf.prefix + page) link.setAttribute("aria-current", "page");
@@ -77,6 +77,7 @@
   wf.begin = (models) => {
     wf.models = models.map(wf.grow);
     history.scrollRestoration = "manual";
+    if (models.length > 1) document.querySelector("header.top nav").append(wf.el("a", { href: wf.prefix + "/across", title: "One word across models" }, "Across"));
     if (wf.documents()) document.querySelector("header.top nav").append(wf.link(wf.to.documents(null), "Documents"));
     wf.searchBox(document.getElementById("search"), { keep: false, free: true, offer: wf.offers,
       label: wf.documents() ? "Search words, nodes, documents" : "Search words and nodes",

@@ -8,9 +8,19 @@
     if (!response.ok) throw new Error("status " + response.status);
     return response;
   }
+  /** Keep what was written about a node; the token is the page's own. */
+  async function write(model, node, note) {
+    const response = await fetch("/data/" + model + "/node/" + node, { method: "POST", body: JSON.stringify(note),
+      headers: { "Content-Type": "application/json", "X-Token": token.content } });
+    if (!response.ok) throw new Error(await response.text());
+    return response.json();
+  }
+  const token = document.querySelector('meta[name="token"]');
   const json = (path, seconds) => get(path, seconds).then((response) => response.json());
 
   wf.source = {
+    write: token && write,
+    nodes: (word) => json("/data/nodes?word=" + encodeURIComponent(word), 5).catch(() => wf.models.map(() => [])),
     view: (address) => json("/data/view?address=" + encodeURIComponent(address)),
     documents: (text) => json("/data/documents?text=" + encodeURIComponent(text), 5).catch(() => []),
     words: (model) => json("/data/" + model + "/words"),

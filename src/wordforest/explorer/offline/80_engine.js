@@ -35,6 +35,18 @@
       Object.assign(this, unpack(data));
       this.data = data;
       this.rows = new Map(data.kept.map((word, row) => [word, row]));
+      this.spelling = new Map([...data.kept].reverse().map((word) => [word.toLowerCase(), word])); // of equal ones the first
+    }
+
+    /** A word as this model spells it. */
+    spelled(word) {
+      return this.rows.has(word) ? word : this.spelling.get(word.toLowerCase().trim()) ?? word;
+    }
+
+    /** The nodes that a word has most of; of equal ones the deepest. */
+    strong(word) {
+      const vector = this.vector(this.spelled(word)) || [], { depth } = this.data.summary;
+      return [...vector.keys()].filter((node) => vector[node]).sort((a, b) => Math.abs(vector[b]) - Math.abs(vector[a]) || depth[b] - depth[a] || a - b).slice(0, LISTED);
     }
 
     vector(word) {
@@ -58,10 +70,11 @@
     complete(prefix, most) {
       const wanted = prefix.toLowerCase().trim(), found = [];
       if (!wanted) return found;
-      if (this.rows.has(prefix)) found.push(prefix);
+      const exact = this.spelled(prefix);
+      if (this.rows.has(exact)) found.push(exact);
       for (const word of this.data.kept) {
         if (found.length >= most) break;
-        if (word !== prefix && word.toLowerCase().startsWith(wanted)) found.push(word);
+        if (word !== exact && word.toLowerCase().startsWith(wanted)) found.push(word);
       }
       return found;
     }
@@ -200,12 +213,16 @@
     }
   }
 
+  const spelled = (word) => models.map((model) => model.spelled(word)).find((one, i) => models[i].rows.has(one)) ?? word;
+
   function view(address) {
     const [path, query] = address.split("?");
     const [, kind, ...more] = path.split("/");
     const options = new URLSearchParams(query || "");
     const rest = more.join("/"), index = Number(options.get("model") || 0);
-    const words = rest.split(",").filter(Boolean).map(decode);
+    let words = rest.split(",").filter(Boolean).map(decode).map(spelled);
+    const example = !words.length && !options.get("w") && (kind === "compare" || kind === "analogy" || kind === "across");
+    if (example) words = kind === "across" ? data[0].examples.compare.slice(0, 1) : data[0].examples[kind];
     if (!models[index]) return missing("There is no such model.");
     const cards = models[index].data.cards;
     if (!kind && !rest) return { kind: "forest", words: [], panels: [] };
@@ -213,16 +230,16 @@
       return { kind, model: index, panels: [cards[Number(rest)]], ...(documents && !index ? documents.node(Number(rest)) : {}) };
     }
     if (["documents", "document", "context"].includes(kind)) return documents ? ofDocuments(kind, rest, options) : missing("There are no documents.");
-    if (kind === "word") {
-      const word = rest ? decode(rest) : options.get("w");
-      return { kind, words: word ? [word] : [], panels: word ? models.map((model) => model.word(word)) : [] };
+    if (kind === "word" || kind === "across") {
+      const word = example ? words[0] : spelled(rest ? decode(rest) : options.get("w") || "");
+      return { kind, example, words: word ? [word] : [], panels: word ? models.map((model) => model.word(word)) : [] };
     }
     if (kind === "compare" && words.length <= MOST_COMPARED) {
       const distinct = [...new Set(words)];
-      return { kind, words: distinct, panels: models.map((model) => model.compare(distinct)) };
+      return { kind, example, words: distinct, panels: models.map((model) => model.compare(distinct)) };
     }
     if (kind === "analogy" && words.length <= 3) {
-      return { kind, words, panels: words.length === 3 ? models.map((model) => model.analogy(words)) : [] };
+      return { kind, example, words, panels: words.length === 3 ? models.map((model) => model.analogy(words)) : [] };
     }
     if (kind === "map") {
       const node = options.get("node") === null ? null : Number(options.get("node"));
@@ -238,7 +255,7 @@
       const document = documents.documents.find((one) => one.row === Number(rest));
       return document ? { ...view, document } : missing("This file does not keep that document.");
     }
-    const query = options.get("node") !== null ? Number(options.get("node")) : rest ? decode(rest) : options.get("w") || "";
+    const query = options.get("node") !== null ? Number(options.get("node")) : rest ? spelled(decode(rest)) : options.get("w") || "";
     return { ...view, ...documents.context(query, options.get("sort") || "document"), total: n };
   }
 
@@ -249,6 +266,7 @@
   wf.source = {
     view: (address) => Promise.resolve({ ...view(address), address }),
     documents: (text) => Promise.resolve(documents.offers(text)),
+    nodes: (word) => Promise.resolve(models.map((model) => model.strong(word))),
     words: (index) => Promise.resolve(models[index].data.kept),
     points: (index) => Promise.resolve(
       Float32Array.from(new Int16Array(bytes(models[index].data.points)), (value) => (1.25 * value) / 32767)),
