@@ -9,15 +9,14 @@ import pytest
 
 import wordforest as wf
 from wordforest.interop import from_gensim, to_gensim
+from wordforest.interop.source import open_source
 
 pytest.importorskip("gensim")
 
 
 def test_there_and_back_cosines_are_the_same(readable: Path, plain: wf.Run):
     for model in (readable, plain, plain.vectors):
-        vectors = (
-            wf.read_vectors(model) if isinstance(model, Path) else model.vectors if isinstance(model, wf.Run) else model
-        )
+        vectors = open_source(model).vectors
         keyed = to_gensim(model)
         back = from_gensim(keyed)
         assert back.words == vectors.words == tuple(keyed.index_to_key)

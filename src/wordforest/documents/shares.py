@@ -17,18 +17,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.coder.additive import ancestors, encode_additive
+from wordforest.coder.coding import Gram, coordinate_descent
 from wordforest.coder.forest import Forest
+from wordforest.coder.penalties import NonNegativeL1
 from wordforest.coder.rows import as_rows
 from wordforest.documents.space import Space
 from wordforest.errors import InputError
-from wordforest.runtime.machine import Executor, Threads
+from wordforest.runtime.machine import Executor, Threads, one_blas_thread
 from wordforest.vectors import Vectors, forest_of
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Dense: TypeAlias = NDArray[np.float32]
 Edit: TypeAlias = tuple[Literal["merge", "hide"], Sequence[int]]
 
-_TOL = 1e-4  # of |y|^2, to which a document is coded: shares are read to three digits
+_TOL = 3e-5  # of |y|, by which a node still moves when a document is coded: shares are read to three digits
 _BLOCK = 1 << 12  # documents that are looked at together
 _SHORT = 20  # known words that make a document half as typical as a long one
 
@@ -58,14 +60,31 @@ class DocumentCoder:
         """
         executor = executor or Threads()
         Y = self.space.rows(counts, embeddings, executor)
-        A = encode_additive(as_rows(Y, executor), self.atoms, self.forest, self.lam, tol=_TOL).A  # (n, M)
-        T = ancestors(self.forest).astype(np.float32)
-        left = np.flatnonzero(~A.any(axis=1) & Y.any(axis=1))
-        A[left] = T[(Y[left] @ (self.atoms @ T.T)).argmax(axis=1)]
+        with one_blas_thread():  # blocks are cut by the documents alone, so that bits do not depend on the workers
+            parts = [*executor.map(self._own_activations, (Y[i : i + _BLOCK] for i in range(0, len(Y), _BLOCK)))]
+        Z = sparse.csr_array(sparse.vstack(parts)) if parts else sparse.csr_array((0, len(self.forest)), dtype=Y.dtype)
+        explained = Z.sum(axis=1)  # (n,): what the roots have together
+        shares: Any = Z @ self._solved[2]
+        shares.sort_indices()
+        shares.data /= np.repeat(explained, np.diff(shares.indptr))
         known = np.diff(counts.indptr)
-        explained = A[:, self.forest.roots].sum(axis=1)  # (n,)
-        A /= np.where(explained > 0, explained, 1)[:, None]
-        return Shares(sparse.csr_array(A), (explained * known / (known + _SHORT)).astype(np.float32))
+        return Shares(shares, (explained * known / (known + _SHORT)).astype(np.float32))
+
+    @cached_property
+    def _solved(self) -> tuple[Dense, Gram, CSR]:
+        """The dictionary of own activations (K, M), its products, and the matrix that adds them up along the trees."""
+        T = ancestors(self.forest).astype(np.float32)
+        W = self.atoms @ T.T
+        return W, Gram(W.T @ W), sparse.csr_array(T)
+
+    def _own_activations(self, Y: Dense) -> CSR:
+        """Return what each of some documents has at the nodes themselves, (n, M)."""
+        W, gram, _ = self._solved
+        YW = Y @ W
+        Z = coordinate_descent(YW, gram, NonNegativeL1(self.lam), tol=_TOL).A
+        left = np.flatnonzero(~Z.any(axis=1) & Y.any(axis=1))
+        Z[left, YW[left].argmax(axis=1)] = 1
+        return sparse.csr_array(Z)
 
     def word_codes(self, executor: Executor | None = None) -> CSR:
         """Return the codes of words, (V, M), in the same trees."""
