@@ -23,6 +23,7 @@ _MODULE = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.mod
 _REST = r"[\p{L}\p{M}\p{N}\u200c\u200d]*"
 _WORD = rf"(?:\p{{N}}+(?:[.,]\p{{N}}+)+|[\p{{L}}\p{{N}}]){_REST}(?:'[\p{{L}}\p{{N}}]{_REST})*"
 _NUMBER = r"(?<![\p{L}\p{M}\p{N}'])\p{N}+(?:[.,]\p{N}+)*(?![\p{L}\p{M}\p{N}]|'[\p{L}\p{N}]|[.,]\p{N})"
+_APART = r"(?<!\S)[-+\u2212]?\p{N}+(?:[.,]\p{N}+)*(?!\S)"
 
 
 def write_sentence_transformers(model: Model, folder: str | Path, *, sparse: bool = False) -> None:
@@ -31,7 +32,7 @@ def write_sentence_transformers(model: Model, folder: str | Path, *, sparse: boo
     A text becomes the mean of its words' vectors. In a SparseEncoder the row has few nodes that are not zero.
     """
     vectors, _, _ = source = open_source(model)
-    if _UNKNOWN in vectors:
+    if _UNKNOWN in vectors.key_to_index:
         raise InputError(f"the word {_UNKNOWN} stands for unknown words there. Leave it out of the vectors.")
     tokenizer = _tokenizer(vectors.words, source.rules)
     weights = np.vstack((vectors.comparable.dense, np.zeros((1, vectors.n_dimensions), np.float32)))
@@ -66,12 +67,10 @@ def _tokenizer(words: tuple[str, ...], rules: TextRules) -> Any:
     steps: list[Any] = [normalizers.Replace("\u2019", "'"), normalizers.Replace("\u00ad", "")]
     steps += [normalizers.Lowercase()] if rules.lowercase else []
     steps.append(normalizers.NFC())
-    if rules.tokenizer == "whitespace":
-        number = r"(?<!\S)[-+\u2212]?\p{N}+(?:[.,]\p{N}+)*(?!\S)"
-        split = pre_tokenizers.WhitespaceSplit()
-    else:
-        number = _NUMBER
-        split = pre_tokenizers.Split(Regex(rf"{NUMBER}|{_WORD}"), "removed", invert=True)
+    if rules.tokenizer == "words":
+        number, split = _NUMBER, pre_tokenizers.Split(Regex(rf"{NUMBER}|{_WORD}"), "removed", invert=True)
+    else:  # text that was split before
+        number, split = _APART, pre_tokenizers.WhitespaceSplit()
     steps += [normalizers.Replace(Regex(number), NUMBER)] if rules.numbers else []
     made.normalizer, made.pre_tokenizer = normalizers.Sequence(steps), split
     return made

@@ -32,8 +32,7 @@ class Source(NamedTuple):
         """How text becomes words; without a run, as the words themselves look."""
         if "lowercase" in self.config:
             return TextRules.of(self.config)
-        lowercase = all(word == word.lower() for word in self.vectors.words)
-        return TextRules(lowercase=lowercase, numbers=NUMBER in self.vectors)
+        return TextRules(lowercase=self.vectors.lookup.is_lowercase, numbers=NUMBER in self.vectors)
 
 
 def loaded(model: Model) -> Run | Vectors:

@@ -17,7 +17,6 @@ from wordforest.interop.scikit_learn import WordForestVectorizer
 from wordforest.interop.source import Model, loaded, open_source, word_shares
 from wordforest.store.files import write_json
 from wordforest.store.formats import run_of
-from wordforest.text.tokens import normalise
 from wordforest.vectors import Vectors, forest_of
 
 try:
@@ -98,22 +97,21 @@ class ForestComponent:
     def _mark(self, doc: Any) -> None:
         paths, labels = self._paths
         for token in doc:
-            nodes = paths.get(normalise(token.text, self._vectorizer.topics_.rules), ())
-            if nodes:
-                token._.nodes, token._.labels = nodes, tuple(labels[node] for node in nodes)
+            row = self._vectorizer.vectors_.lookup.find(token.text)
+            if row is not None:
+                token._.nodes, token._.labels = paths[row], tuple(labels[node] for node in paths[row])
 
     @cached_property
     def _vectorizer(self) -> WordForestVectorizer:
         return WordForestVectorizer(self.model).fit()
 
     @cached_property
-    def _paths(self) -> tuple[dict[str, tuple[int, ...]], list[str]]:
-        """The main path of every word, and the label of every node."""
+    def _paths(self) -> tuple[list[tuple[int, ...]], list[str]]:
+        """The main path of every word, by its row, and the label of every node."""
         vectors = self._vectorizer.vectors_
         labels = [" ".join(label) for label in vectors.labels]
         path = DocumentShares(vectors.words, word_shares(vectors), forest_of(vectors), labels).main_path()
-        ways = (tuple(node for node in nodes if node >= 0) for nodes in path.tolist())
-        return dict(zip(vectors.words, ways, strict=True)), labels
+        return [tuple(node for node in nodes if node >= 0) for nodes in path.tolist()], labels
 
     def to_disk(self, path: str | Path, *, exclude: Any = ()) -> None:  # noqa: ARG002 spaCy's
         """Write the model as a run folder."""
