@@ -163,6 +163,7 @@ def test_a_notebook_shows_the_forest_with_shares_of_documents(topics: wf.TopicFo
     shares = topics.documents_.shares.mean(axis=0)
     assert f"{topics.documents_.labels[0]} <i>{float(np.ravel(shares)[0]):.1%}</i>" in pages[1]
     assert len(repr(topics)) < 120
+    assert len(repr(topics.documents_)) < 120
 
 
 def test_too_few_documents_are_refused() -> None:

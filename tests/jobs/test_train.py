@@ -229,6 +229,10 @@ def test_learning_is_finished_only_by_its_last_step(corpus):
 
 
 class TestLearners:
+    def test_lam_may_be_found_in_python_as_in_the_shell(self, corpus):
+        dense, thin = (wf.train(corpus, trees=1, lam="auto", density=share, epochs=5).config for share in (0.5, 0.1))
+        assert 0 < dense["lam"] < thin["lam"]
+
     def test_entries_learn_neighbours_and_say_their_settings(self, corpus):
         run = wf.train(corpus, learner="entries", trees=1, lam=0.001, zeros=0.3, weights="none")
         assert run.config["learner"] == "entries"

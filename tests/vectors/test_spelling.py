@@ -65,6 +65,11 @@ def test_what_is_no_word_has_no_row() -> None:
     assert ["ship"] not in Vectors(["ship"], [[1.0]])
 
 
+def test_a_number_is_no_word() -> None:
+    with pytest.raises(UnknownWordError, match="no vector for 3"):
+        Vectors(["ship"], [[1.0]])[3]  # type: ignore[index]
+
+
 def test_all_unknown_words_are_named_at_once() -> None:
     with pytest.raises(UnknownWordError) as caught:
         Vectors(["king", "kin"], np.eye(2))[["king", "kign", "xyzzy"]]

@@ -114,7 +114,7 @@ class MeanCoder:
         return Shares(mean.astype(np.float32), (known / (known + _SHORT)).astype(np.float32))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DocumentShares:
     """Documents on a forest: n ids, shares (n, M), a label for each of the M nodes, and what else is known of them.
 
@@ -129,6 +129,9 @@ class DocumentShares:
     stability: NDArray[np.float64] | None = None
     fields: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     typicality: Dense | None = None
+
+    def __repr__(self) -> str:
+        return f"DocumentShares({len(self.ids)} documents, {self.forest!r})"
 
     def main_path(self) -> NDArray[np.int64]:
         """Return the strongest root of every document, its strongest child, and so on, (n, depths); -1 at the end."""

@@ -94,7 +94,7 @@ class Vectors:
 
     def __getitem__(self, words: str | Iterable[str]) -> Dense:
         """Return the vector of a word, shape (M,), or those of several, (n, M), read-only."""
-        if isinstance(words, str):
+        if isinstance(words, str) or not isinstance(words, Iterable):
             return dense_row(self.matrix, self.index(words))
         return dense_rows(self.matrix, self.lookup.rows(words))
 
