@@ -306,6 +306,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("tokenizer", TOKENIZER, "words", "text", _TOKENIZER),
         Option("lowercase", FLAG, True, "text", "Lower-case all words."),
         Option("numbers", FLAG, True, "text", "Numbers become #number#.", flags="--numbers/--keep-numbers"),
+        Option("phrases", FLAG, False, "text", "Join words that go together, as in new_york."),
         Option("errors", choice("strict", "replace", "skip"), "strict", "text", _ERRORS),
         Option("text", COLUMN, None, "text", _COLUMN, unset="the one that is text"),
         Option("dynamic_window", FLAG, False, "counts", "Pairs at distance d count in proportion to 1/d."),
@@ -317,6 +318,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("smoothing", WEIGHT, 1.0, "association", "Power of the context counts."),
         Option("shift", WEIGHT, 0.0, "association", "Shift of sppmi."),
         Option("extendable", FLAG, False, "count", "Keep the counts of rare words, too, so that text can be added."),
+        Option("phrases_of", PATH, None, "count", "Join the phrases of this run or of these counts, and no others."),
         Option("add", PATH, None, "count", "Counts made with --extendable, whose text is to be counted, too."),
     ],
     "Forest": [

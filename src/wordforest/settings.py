@@ -34,6 +34,7 @@ class CountSettings(Checked):
     tokenizer: Tokenizer = default("tokenizer")
     lowercase: bool = default("lowercase")
     numbers: bool = default("numbers")
+    phrases: bool = default("phrases")
     errors: Errors = default("errors")
     text: str | None = default("text")
 
@@ -51,7 +52,7 @@ class CountSettings(Checked):
     @property
     def words(self) -> WordRules:
         """The part that concerns the vocabulary."""
-        return WordRules(self.min_count, self.max_vocab, self.keep_words)
+        return WordRules(self.min_count, self.max_vocab, self.keep_words, self.phrases)
 
     @property
     def rules(self) -> TextRules:

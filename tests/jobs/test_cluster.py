@@ -20,6 +20,7 @@ from scipy import sparse
 
 import wordforest as wf
 import wordforest.store
+from tests.counts.test_phrases import sentences
 from tests.documents.collection import collection
 from wordforest.coder.rows import base
 from wordforest.coder.rows.cluster import ClusterRows, HeldRows
@@ -145,6 +146,18 @@ def test_counting_has_the_bits_of_one_machine(
         out = tmp_path / f"{most_ids}"
         wf.count_corpus(large_corpus, out, min_count=5, cluster=cluster, **options)
         assert same(tmp_path / "here", out, ("counts.safetensors", "vocab.tsv"))
+
+
+def test_phrases_and_their_tokens_have_the_bits_of_one_machine(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(sentences(9000)) + "\n", encoding="utf-8")
+    monkeypatch.setattr(count_on_cluster, "_MOST_IDS", 1 << 14)
+    options = {"phrases": True, "tokenizer": r"regex:\w+", "subsample": 1e-3}
+    wf.count_corpus(text, tmp_path / "here", **options)
+    wf.count_corpus(text, tmp_path / "there", cluster=cluster, **options)
+    assert same(tmp_path / "here", tmp_path / "there", ("counts.safetensors", "vocab.tsv", "phrases.tsv"))
 
 
 def test_text_too_large_to_keep_is_read_again_to_the_same_bits(

@@ -126,7 +126,7 @@ def test_the_command_writes_a_run_that_others_read(corpus: Path, tmp_path: Path)
     ]
     for look in (["neighbors", "cat"], ["inspect"], ["evaluate"], ["path", "cat"]):
         assert run_command(look[0], tmp_path / "out", *look[1:]).returncode == 0
-    assert wf.load_run(tmp_path / "out").labels == {3: "pets"}
+    assert wf.load_run(tmp_path / "out").labels[3].name == "pets"
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert (config["min_count"], config["trees"], config["dictionary_of"]) == (2, 2, str(tmp_path / "run"))
     assert config["gap"] <= 1e-6

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from wordforest.counts.phrases import LEAST, LEVELS, NEIGHBOURS, choose_phrases
 from wordforest.counts.windows import (
     DenseRow,
     Int32s,
@@ -39,8 +40,9 @@ from wordforest.options import default
 from wordforest.runtime.disk import ScratchFiles, let_go
 from wordforest.runtime.machine import Executor, Threads
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words, read_tokens
+from wordforest.text.phrases import Phrase
 from wordforest.text.scripts import warn
-from wordforest.text.tokens import PIECE, IdFile
+from wordforest.text.tokens import PIECE, IdFile, Tokens, joined_tokens
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Block: TypeAlias = "tuple[int, int, int]"  # counts of a block of rows in scratch files: key, pairs, bytes of a count
@@ -144,6 +146,7 @@ def count(
     mark_sides: bool = default("mark_sides"),
     subsample_seed: int = default("subsample_seed"),
     keep_words: Sequence[str] = default("keep_words"),
+    phrases: bool = default("phrases"),
     rules: TextRules | None = None,
     executor: Executor | None = None,
     scratch_folder: Path | None = None,
@@ -159,7 +162,7 @@ def count(
     ("read" or "count"), tokens done, and bytes read or tokens in all.
     """
     windows = WindowRules(window, dynamic_window, subsample, max_contexts, mark_sides, subsample_seed)
-    words = WordRules(min_count, max_vocab, tuple(keep_words))
+    words = WordRules(min_count, max_vocab, tuple(keep_words), phrases)
     rules = rules or TextRules()
     rules = replace(rules, text=text or rules.text)
     with closing(ScratchFiles(scratch_folder, memory)) as scratch:
@@ -191,7 +194,8 @@ def tally_corpus(
         on_progress=lambda done, size: report("read", done, size),
         notice=notice,
     )
-    vocabulary, rows = choose_words(tokens.words, tokens.counts, words)
+    tokens, phrases = with_phrases(tokens, words, rules or TextRules(), scratch, executor)
+    vocabulary, rows = choose_words(tokens.words, tokens.counts, words, phrases=phrases)
     counted = 0
 
     def on_words(n_tokens: int) -> None:
@@ -210,6 +214,34 @@ def tally_corpus(
             if n_dropped:  # a second report of none done would look like a second beginning
                 on_words(n_dropped)
     return tally.merge(_count_shards(ids, np.append(rows, np.int32(-1)), tally, executor, on_words), executor)
+
+
+def with_phrases(
+    tokens: Tokens, words: WordRules, rules: TextRules, scratch: ScratchFiles, executor: Executor
+) -> tuple[Tokens, tuple[Phrase, ...]]:
+    """Return a corpus with phrases joined, those that are known or, where the rules ask for them, that are found."""
+    if rules.known_phrases:
+        return joined_tokens(tokens, rules.known_phrases, scratch, "joined.bin"), rules.known_phrases
+    found: tuple[Phrase, ...] = ()
+    for level in range(LEVELS if words.phrases else 0):
+        new = _find_phrases(tokens, level, max(LEAST, words.min_count), scratch, executor)
+        if not new:
+            break
+        tokens, found = joined_tokens(tokens, new, scratch, f"joined{level}.bin"), found + new
+    return tokens, found
+
+
+def _find_phrases(
+    tokens: Tokens, level: int, least: int, scratch: ScratchFiles, executor: Executor
+) -> tuple[Phrase, ...]:
+    """Count neighbours, and return which are phrases."""
+    if tokens.counts.max(initial=0) < least:
+        return ()
+    vocabulary, rows = choose_words(tokens.words, tokens.counts, WordRules(least))
+    with closing(scratch.apart()) as own:
+        tally, lookup = Tally(vocabulary, "", NEIGHBOURS, own), np.append(rows, np.int32(-1))
+        tally.merge(_count_shards(tokens.ids, lookup, tally, executor, lambda _: None), executor)
+        return choose_phrases(tally, level, least)
 
 
 def add_counts(tally: Tally, parts: Iterable[tuple[CSR, Int32s]], executor: Executor) -> Tally:

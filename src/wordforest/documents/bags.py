@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -15,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from wordforest.counts.tally import with_phrases
 from wordforest.errors import InputError
+from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.machine import Executor, Threads, kernel
-from wordforest.text import TextRules, Vocabulary, WordRules, choose_words
+from wordforest.text import TextRules, Tokens, Vocabulary, WordRules, choose_words
 from wordforest.text.documents import Document
+from wordforest.text.phrases import Joiner, Phrase
 from wordforest.text.reader import as_utf8
 from wordforest.text.scripts import warn
 from wordforest.text.tokenizer import FormTable, split_documents
@@ -58,9 +62,13 @@ def count_words(
     rules, n_rows = rules or TextRules(), len(vocabulary)
 
     def counted(block: _Block) -> Bags:
-        known = _known_forms(vocabulary, rules)
-        forms, borders = split_documents(block.texts, block.tokenizer(rules), known.table)
-        return block.bags(_counted(forms.ids, borders, known.of(forms), n_rows), n_rows)
+        known, breaks = _known_forms(vocabulary, rules), bool(rules.known_phrases)
+        forms, borders = split_documents(block.texts, block.tokenizer(rules), known.table, breaks=breaks)
+        if not breaks:
+            return block.bags(_counted(forms.ids, borders, known.of(forms), n_rows), n_rows)
+        found, first = known.joined(forms)
+        same = np.append(np.arange(n_rows, dtype=np.int32), np.int32(-1))
+        return block.bags(_counted(found, np.searchsorted(first, borders), same, n_rows), n_rows)
 
     return (executor or Threads()).map(counted, _blocks(documents))
 
@@ -92,27 +100,49 @@ def learn_words(
     number of them, or a share of all. All others become ``#rare#``, as in training. ``notice`` hears what a person
     should know of them.
     """
-    rules, own, executor = rules or TextRules(), threading.local(), executor or Threads()
-    known = WordIds(rules)
+    rules, words, own, executor = rules or TextRules(), words or WordRules(), threading.local(), executor or Threads()
+    known, breaks = WordIds(rules), words.phrases or bool(rules.known_phrases)
 
     def split(block: _Block) -> tuple[_Block, Any, Int64s]:
         if getattr(own, "table", None) is None or own.table.n_forms > _MOST_FORMS:
             own.table = FormTable()
-        return block, *split_documents(block.texts, block.tokenizer(rules), own.table)
+        return block, *split_documents(block.texts, block.tokenizer(rules), own.table, breaks=breaks)
 
-    read: list[tuple[_Block, Int32s, Int64s]] = []  # ids of words, and where documents begin and end
+    read: list[_Read] = []  # ids of words, and where documents begin and end
     for block, forms, borders in executor.map(split, _blocks(documents)):
-        read.append((block.without_texts(), known.words_of(forms)[forms.ids], borders))
+        read.append((block.without_texts(), np.append(known.words_of(forms), np.int32(-1))[forms.ids], borders))
     if not read:
         raise InputError("there are no documents. Give at least one.")
-    n_words = len(known.index)
-    counts = np.sum([np.bincount(ids, minlength=n_words) for _, ids, _ in read], axis=0)
-    tell_clauses([*known.index], counts, rules, notice)
+    names, phrases = [*known.index], rules.known_phrases
+    if breaks:
+        names, read, phrases = _with_phrases(names, read, words, rules, executor)
+    n_words = len(names)
+    counts = np.sum([np.bincount(ids[ids >= 0], minlength=n_words) for _, ids, _ in read], axis=0)
+    tell_clauses(names, counts, rules, notice)
     in_range = _within(read, n_words, min_df, max_df, executor)
-    vocabulary, rows = choose_words([*known.index], counts, words or WordRules(), in_range.__getitem__)
+    vocabulary, rows = choose_words(names, counts, words, in_range.__getitem__, phrases)
+    rows = np.append(rows, np.int32(-1))  # of a border
     n_rows = len(vocabulary)
     done = executor.map(lambda part: part[0].bags(_counted(part[1], part[2], rows, n_rows), n_rows), read)
     return vocabulary, join_bags(list(done))
+
+
+def _with_phrases(
+    names: list[str], read: list[_Read], words: WordRules, rules: TextRules, executor: Executor
+) -> tuple[list[str], list[_Read], tuple[Phrase, ...]]:
+    """Return words and documents with phrases joined, those that are known or that are found."""
+    ids = np.concatenate([ids for _, ids, _ in read])
+    counts = np.bincount(ids[ids >= 0], minlength=len(names))
+    with closing(ScratchFiles()) as scratch:
+        _, phrases = with_phrases(Tokens(names, counts, ids, ""), words, rules, scratch, executor)
+    joiner = Joiner(phrases)
+    names, part_of, id_of = joiner.within(names)
+
+    def joined(part: _Read) -> _Read:
+        new, first = joiner.join(part_of[part[1]], part[1], id_of)
+        return part[0], new, np.searchsorted(first, part[2])
+
+    return names, [*executor.map(joined, read)], phrases
 
 
 def join_bags(parts: Sequence[Bags]) -> Bags:
@@ -144,6 +174,9 @@ class _Block:
         indptr, columns, values = counted
         matrix = sparse.csr_array((values, columns, indptr), shape=(len(self.ids), n_rows))
         return Bags(self.ids, self.fields, matrix)
+
+
+_Read: TypeAlias = tuple[_Block, Int32s, Int64s]  # documents, ids of their words, and where each begins and ends
 
 
 def _blocks(documents: Iterable[Document]) -> Iterator[_Block]:
@@ -179,9 +212,7 @@ def _in_utf8(document: Document) -> bytes:
     return data
 
 
-def _within(
-    read: list[tuple[_Block, Int32s, Int64s]], n_words: int, min_df: float, max_df: float, executor: Executor
-) -> NDArray[np.bool_]:
+def _within(read: list[_Read], n_words: int, min_df: float, max_df: float, executor: Executor) -> NDArray[np.bool_]:
     """Say of every word whether the number of its documents is in the range, (words,)."""
     n_documents = sum(len(block.ids) for block, *_ in read)
     least, most = _number(min_df, n_documents), _number(max_df, n_documents)
@@ -192,7 +223,7 @@ def _within(
         )
     if least <= 1 and most >= n_documents:
         return np.ones(n_words, dtype=np.bool_)
-    same = np.arange(n_words, dtype=np.int32)
+    same = np.append(np.arange(n_words, dtype=np.int32), np.int32(-1))
     found = executor.map(
         lambda part: np.bincount(_counted(part[1], part[2], same, n_words)[1], minlength=n_words), read
     )

@@ -240,6 +240,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tokenizer: Any = "words",
         lowercase: bool = True,
         numbers: bool = True,
+        phrases: bool = False,
         stop_words: Sequence[str] = (),
         embeddings: Any = None,
         lam: float | str = "auto",
@@ -256,6 +257,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.tokenizer = tokenizer
         self.lowercase = lowercase
         self.numbers = numbers
+        self.phrases = phrases
         self.stop_words = stop_words
         self.embeddings = embeddings
         self.lam = lam
@@ -271,11 +273,12 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         vocabulary, bags = learn_words(
             read_documents(documents),
             rules,
-            WordRules(1, self.max_vocab),
+            WordRules(1, self.max_vocab, phrases=self.phrases),
             min_df=self.min_df,
             max_df=self.max_df,
             executor=executor,
         )
+        rules = replace(rules, known_phrases=vocabulary.phrases)
         topics = learn_topics(
             vocabulary, bags, rules, settings, embeddings=self.embeddings, executor=executor, learn=_fit_aloud
         )

@@ -18,12 +18,14 @@ from wordforest.baselines.sparse_coding import SparseCodingSettings
 from wordforest.baselines.svd import SvdSettings, hellinger_pca, pca
 from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
+from wordforest.counts.tally import with_phrases
 from wordforest.errors import InputError
 from wordforest.jobs.count import Counted, as_read, associate, counts_for, notice_of, reading, sources_of
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.jobs.train import learn_in_job
 from wordforest.options import FROM_COUNTS, OPTIONS, check_known
+from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.machine import check_device, check_room
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings
@@ -154,14 +156,17 @@ def read_sentences(job: Job, names: Corpus, settings: CountSettings) -> Sentence
         notice=notice_of(job),
     )
     job.report(Event("read", tokens.n_tokens, tokens.n_tokens, "tokens"))
-    vocabulary, rows = choose_words(tokens.words, tokens.counts, settings.words)
+    place = ScratchFiles(job.folder, job.memory)
+    tokens, phrases = with_phrases(tokens, settings.words, settings.rules, place, job.executor)
+    vocabulary, rows = choose_words(tokens.words, tokens.counts, settings.words, phrases=phrases)
     lookup = np.append(rows, np.int32(-1))  # a sentence border, -1, finds the last
     with tempfile.TemporaryFile(dir=job.folder) as spool:  # the ids mapped from it outlive the handle
         for start in range(0, len(tokens.ids), _PIECE):
             spool.write(lookup[tokens.ids[start : start + _PIECE]].tobytes())
         spool.flush()
         ids = np.memmap(spool, dtype=np.int32, mode="r")
-    config = {**asdict(settings.words), **asdict(settings.rules), "corpus": names, "fingerprint": tokens.fingerprint}
+    rules = {**asdict(settings.words), **asdict(settings.rules), "known_phrases": phrases}
+    config = {**rules, "corpus": names, "fingerprint": tokens.fingerprint}
     return Sentences(ids, vocabulary, config)
 
 

@@ -38,8 +38,9 @@ from wordforest.runtime.progress import Event, Report, Reporter
 from wordforest.settings import CountSettings
 from wordforest.store.files import ALL_WORDS
 from wordforest.store.folders import save_counts
-from wordforest.text import Vocabulary, choose_words
+from wordforest.text import TextRules, Vocabulary, choose_words
 from wordforest.text.corpus import as_corpus
+from wordforest.text.phrases import Phrase
 from wordforest.text.reader import Corpus, content_hash, tell_columns, total_bytes
 from wordforest.text.scripts import warn
 from wordforest.text.segment import packages_of
@@ -47,7 +48,15 @@ from wordforest.text.segment import packages_of
 _HELD_OUT = CountSettings(window=10, min_count=1)
 _NUMERIC = ("numpy", "scipy", "numba")  # whose versions do not decide what a word is
 _CONTENT = "content"  # of the files counted, in the config of counts that a run has made
-_SHAPING = ("window", "dynamic_window", "mark_sides", "tokenizer", "lowercase", "numbers")  # what can be added to
+_SHAPING = (
+    "window",
+    "dynamic_window",
+    "mark_sides",
+    "tokenizer",
+    "lowercase",
+    "numbers",
+    "phrases",
+)  # what can be added to
 _NEW = "new"  # folder inside a checkpoint: counts of all words of the text to add
 
 
@@ -71,6 +80,7 @@ def count_corpus(
     *,
     extendable: bool = False,
     add: str | Path | None = None,
+    phrases_of: str | Path | None = None,
     force: bool = False,
     resume: bool = False,
     workers: int | None = None,
@@ -82,6 +92,7 @@ def count_corpus(
     """Count a corpus into a folder that ``train`` takes in place of text. Settings are those of ``CountSettings``.
 
     ``extendable`` counts can be added to later: ``add`` names such a folder, whose text is counted, too.
+    ``phrases_of`` names a run or counts whose phrases are joined, instead of those that this text would have.
     ``memory`` is a ceiling in bytes for counting, three quarters of the machine's if left out; what goes beyond lies in
     files in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
     ``resume`` resumes counting that was broken off in ``out``, to the same bits as if it had not been.
@@ -91,6 +102,10 @@ def count_corpus(
     check_known(settings, [*CountSettings.__dataclass_fields__])
     names, asked = as_read(corpus, CountSettings(**settings))
     extended, add = extendable or add is not None, None if add is None else Path(add)
+    known = known_phrases(phrases_of)
+    if phrases_of is not None and not known:
+        raise InputError(f"{phrases_of} has no phrases. Leave --phrases-of out, or name what was made with --phrases.")
+    asked = replace(asked, phrases=asked.phrases or bool(known))
     if extended and cluster is not None:
         raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
@@ -99,17 +114,28 @@ def count_corpus(
         if not is_complete and resume and "-" in names:
             raise InputError("standard input cannot be read again to resume. Give a file, or leave --resume out.")
         if extended and not is_complete:
-            extend_into(job, names, asked, add)
+            extend_into(job, names, asked, add, known)
         elif not is_complete:
-            count_into(job, names, asked)
+            count_into(job, names, asked, known=known)
         counts = load_counts(Path(out), kept(job), checked=is_complete).counts
         if not is_complete:
             job.end(f"{len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
     return counts
 
 
-def count_into(job: Job, names: Corpus, settings: CountSettings, facts: Callable[[], dict[str, Any]] = dict) -> None:
-    """Count text into the folder of a job.
+def known_phrases(folder: str | Path | None) -> tuple[Phrase, ...]:
+    """Return the phrases of a run or counts; none of no folder."""
+    return () if folder is None else TextRules.of(store.read_config(Path(folder))).known_phrases
+
+
+def count_into(
+    job: Job,
+    names: Corpus,
+    settings: CountSettings,
+    facts: Callable[[], dict[str, Any]] = dict,
+    known: tuple[Phrase, ...] = (),
+) -> None:
+    """Count text into the folder of a job, with ``known`` phrases joined.
 
     ``facts`` of the text are asked for at the beginning, where a try is resumed only if they are as they were, and at
     the end, when they are written beside the settings.
@@ -118,8 +144,8 @@ def count_into(job: Job, names: Corpus, settings: CountSettings, facts: Callable
     resumable = not isinstance(job.executor, Cluster) and "-" not in names
     job.begin({"corpus": names, **asdict(settings), **facts()}, resumable=resumable)
     with closing(ScratchFiles(store.checkpoint_folder(job.folder), job.memory, named=True)) as place:
-        tally = _tally(job, names, settings, place)
-        _save(job.folder, tally, count_config(names, settings, tally.fingerprint) | facts())
+        tally = _tally(job, names, settings, place, known)
+        _save(job.folder, tally, count_config(names, settings, tally) | facts())
     job.checkpoint.remove()
 
 
@@ -129,22 +155,25 @@ def count_in_memory(job: Job, names: Corpus, settings: CountSettings) -> Counted
         tally = _tally(job, names, settings, place)
         assert isinstance(tally, Tally)  # noqa: S101 a cluster needs a folder
         counts = Counts(tally.matrix(), tally.vocabulary, tally.fingerprint)
-    return Counted(counts, count_config(names, settings, tally.fingerprint))
+    return Counted(counts, count_config(names, settings, tally))
 
 
-def _tally(job: Job, names: Corpus, settings: CountSettings, place: ScratchFiles) -> Tally | ClusterTally:
+def _tally(
+    job: Job, names: Corpus, settings: CountSettings, place: ScratchFiles, known: tuple[Phrase, ...] = ()
+) -> Tally | ClusterTally:
     """Count pairs, on one machine into a place, on a cluster into the memory of its workers."""
+    rules = replace(settings.rules, known_phrases=known)
     sources = sources_of(names, settings, job.report.say)
     on_progress = reading(total_bytes(sources), job.report)
     if isinstance(job.executor, Cluster):
         if names.file:
             raise InputError("texts of Python cannot be read by the workers of a cluster. Write them to a file.")
-        return tally_on_cluster(sources, settings, job.executor, on_progress, notice_of(job))
+        return tally_on_cluster(sources, settings, rules, job.executor, on_progress, notice_of(job))
     return tally_corpus(
         Corpus(sources),
         settings.windows,
         settings.words,
-        settings.rules,
+        rules,
         place,
         executor=job.executor,
         on_progress=on_progress,
@@ -165,7 +194,8 @@ def load_counts(folder: Path, most: float = np.inf, *, checked: bool = True) -> 
     path = folder / "counts.safetensors"
     mapped = path.is_file() and path.stat().st_size > most
     words, totals, matrix, config = store.read_counts(folder, mapped=mapped, checked=checked)
-    return Counted(Counts(matrix, Vocabulary(words, totals), str(config.get("fingerprint", ""))), config, folder)
+    vocabulary = Vocabulary(words, totals, TextRules.of(config).known_phrases)
+    return Counted(Counts(matrix, vocabulary, str(config.get("fingerprint", ""))), config, folder)
 
 
 def kept(job: Job) -> int:
@@ -203,9 +233,10 @@ def associate(
     return X
 
 
-def count_config(names: list[str], settings: CountSettings, fingerprint: str) -> dict[str, Any]:
+def count_config(names: list[str], settings: CountSettings, tally: Tally | ClusterTally) -> dict[str, Any]:
     """Return what a counts folder says of itself."""
-    return {**asdict(settings), "corpus": names, "fingerprint": fingerprint, "versions": _versions(settings)}
+    own = {"corpus": names, "fingerprint": tally.fingerprint, "versions": _versions(settings)}
+    return {**asdict(settings), **own, "known_phrases": tally.vocabulary.phrases}
 
 
 def _versions(settings: CountSettings) -> dict[str, str]:
@@ -347,26 +378,29 @@ def corpus_before(add: Path | None, asked: CountSettings) -> list[str]:
     return list(config["corpus"])
 
 
-def extend_into(job: Job, names: Corpus, asked: CountSettings, add: Path | None) -> None:
+def extend_into(
+    job: Job, names: Corpus, asked: CountSettings, add: Path | None, known: tuple[Phrase, ...] = ()
+) -> None:
     """Count text, add it to the counts of ``add``, and write counts of all words and, pooled, of the vocabulary."""
     assert job.folder  # noqa: S101 counts go there
     if add is not None and job.folder.resolve() == add.resolve():
         raise InputError(f"{job.folder}: the counts to add to would be replaced. Choose another --out.")
+    known = known_phrases(add / ALL_WORDS) if add else known
     job.begin({"corpus": names, "add": None if add is None else str(add), **asdict(asked)})
     checkpoint = store.checkpoint_folder(job.folder)
     everything = replace(asked, min_count=1, max_vocab=None, keep_words=(), max_contexts=None)
     if not store.is_counts_folder(checkpoint / _NEW) or store.has_checkpoint(checkpoint / _NEW):
         with job.inside(checkpoint / _NEW) as part:
-            count_into(part, names, everything)
+            count_into(part, names, everything, known=known)
     parts = [load_counts(checkpoint / _NEW, 0, checked=False).counts]
     if add is not None:
         parts.insert(0, load_counts(add / ALL_WORDS, job.memory // 2).counts)
     corpus = [*corpus_before(add, asked), *names]
     with closing(ScratchFiles(checkpoint, job.memory)) as scratch:
         whole, all_words = _joined(parts, everything, scratch, job), checkpoint / ALL_WORDS
-        _save(all_words, whole, count_config(corpus, everything, whole.fingerprint))
+        _save(all_words, whole, count_config(corpus, everything, whole))
         counts = pooled(load_counts(all_words, 0, checked=False).counts, asked, scratch, job)
-        _save(job.folder, counts, count_config(corpus, asked, counts.fingerprint), all_words)
+        _save(job.folder, counts, count_config(corpus, asked, counts), all_words)
 
 
 def _joined(parts: list[Counts], everything: CountSettings, scratch: ScratchFiles, job: Job) -> Tally:
@@ -375,7 +409,7 @@ def _joined(parts: list[Counts], everything: CountSettings, scratch: ScratchFile
     for part in parts:
         totals.update(dict(zip(part.vocabulary.words, part.vocabulary.counts.tolist(), strict=True)))
     words = sorted(totals, key=lambda word: (-totals[word], word))
-    vocabulary = Vocabulary(words, [totals[word] for word in words])
+    vocabulary = Vocabulary(words, [totals[word] for word in words], parts[0].vocabulary.phrases)
     rows = [np.array([vocabulary.index[word] for word in part.vocabulary.words], dtype=np.int32) for part in parts]
     prints = [part.fingerprint for part in parts]
     fingerprint = prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
@@ -385,7 +419,8 @@ def _joined(parts: list[Counts], everything: CountSettings, scratch: ScratchFile
 
 def pooled(whole: Counts, settings: CountSettings, scratch: ScratchFiles, job: Job) -> Tally:
     """Return the counts of the vocabulary that the settings choose from counts of all words."""
-    vocabulary, rows = choose_words(list(whole.vocabulary.words), whole.vocabulary.counts, settings.words)
+    own = whole.vocabulary
+    vocabulary, rows = choose_words(list(own.words), own.counts, settings.words, phrases=own.phrases)
     tally = Tally(vocabulary, whole.fingerprint, settings.windows, scratch)
     return add_counts(tally, [(whole.matrix, rows)], job.executor)
 

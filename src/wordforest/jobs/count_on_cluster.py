@@ -12,7 +12,7 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.rows.base import equal_ranges
+from wordforest.counts.phrases import LEAST, LEVELS, NEIGHBOURS, choose_phrases
 from wordforest.counts.windows import Rows, WindowRules, add_rows, count_blocks, keep_probability, kept, row_blocks
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Cluster
 from wordforest.settings import CountSettings
 from wordforest.text import RARE, TextRules, Vocabulary, choose_words
+from wordforest.text.phrases import Phrase
 from wordforest.text.reader import total_bytes
 from wordforest.text.spans import Span, SpanTokens, cut_spans, read_span
 from wordforest.text.tokens import tell_clauses
@@ -75,17 +77,20 @@ class ClusterTally:
 def tally_on_cluster(
     sources: list[str],
     settings: CountSettings,
+    rules: TextRules,
     cluster: Cluster,
     on_progress: Progress,
     notice: Callable[[str], None],
 ) -> ClusterTally:
     """Count a corpus on a cluster; ``on_progress`` and ``notice`` hear what ``tally_corpus`` would say."""
-    texts = _texts(cut_spans(sources), settings.rules, cluster, total_bytes(sources))
+    if settings.phrases and not rules.known_phrases:
+        rules = replace(rules, known_phrases=_find_phrases(sources, settings, rules, cluster))
+    texts = _texts(cut_spans(sources), rules, cluster, total_bytes(sources))
     words, starts, fingerprint = _find_words(texts, cluster, on_progress)
     n_tokens, n_counted = words.total(), 0
     counts = np.array([*words.values()], dtype=np.int64)
-    tell_clauses([*words], counts, settings.rules, notice)
-    vocabulary, _ = choose_words([*words], counts, settings.words)
+    tell_clauses([*words], counts, rules, notice)
+    vocabulary, _ = choose_words([*words], counts, settings.words, phrases=rules.known_phrases)
     del words
 
     def on_counted(n: int) -> None:
@@ -103,6 +108,26 @@ def tally_on_cluster(
     sized = [(group, int(sizes.sum())) for group, (sizes, _) in zip(groups, shapes, strict=True)]
     dtype = np.dtype(f"i{max(width for _, width in shapes)}")
     return ClusterTally(vocabulary, fingerprint, (len(vocabulary), n_columns), indptr, dtype, cluster, sized)
+
+
+def _find_phrases(
+    sources: list[str], settings: CountSettings, rules: TextRules, cluster: Cluster
+) -> tuple[Phrase, ...]:
+    """Return the phrases of a corpus, level by level; the text is read anew for each."""
+    least = max(LEAST, settings.min_count)
+    neighbours = CountSettings(NEIGHBOURS.window, least, mark_sides=NEIGHBOURS.mark_sides)
+    found: tuple[Phrase, ...] = ()
+    for level in range(LEVELS):
+        rules = replace(rules, known_phrases=found)
+        try:
+            tally = tally_on_cluster(sources, neighbours, rules, cluster, lambda *_: None, lambda _: None)
+        except InputError:  # no word is frequent enough; or the text is bad, as counting it will say
+            break
+        new = choose_phrases(tally, level, least)
+        found += new
+        if not new:
+            break
+    return found
 
 
 def _texts(spans: list[Span], rules: TextRules, cluster: Cluster, size: int | None) -> list[Any]:

@@ -46,6 +46,7 @@ from wordforest.text.reader import Corpus
 from wordforest.text.tables import is_missing
 from wordforest.vectors import Vectors
 
+_WORDS = ("tokenizer", "lowercase", "numbers", "phrases")
 _CHUNK = 1 << 12  # documents of a task, and of a step that is not done twice
 _DOCUMENT_BYTES = 500  # of what is kept beside its text
 
@@ -71,6 +72,7 @@ def learn_topics_of(
     out: str | Path | None = None,
     columns: DocumentColumns | None = None,
     rules: TextRules | None = None,
+    phrases: bool = False,
     settings: TopicSettings | None = None,
     embeddings: Any = None,
     force: bool = False,
@@ -89,7 +91,7 @@ def learn_topics_of(
         _refuse(Path(out), store.is_documents_folder, "documents")
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
         own = {**asdict(settings), **asdict(rules), **asdict(columns), "documents": _named(documents)}
-        own["embeddings"] = _digest(embeddings)
+        own |= {"embeddings": _digest(embeddings), "phrases": phrases}
         if job.folder and job.is_complete(store.is_run_folder, own, (None, "auto")):  # lam is found
             return store.load_run(job.folder)
         job.begin(own)
@@ -100,12 +102,13 @@ def learn_topics_of(
         vocabulary, bags = learn_words(
             fitting,
             rules,
-            WordRules(1, settings.max_vocab),
+            WordRules(1, settings.max_vocab, phrases=phrases),
             min_df=settings.min_df,
             max_df=settings.max_df,
             executor=job.threads,
             notice=notice_of(job),
         )
+        rules = replace(rules, known_phrases=vocabulary.phrases)
         history: list[dict[str, Any]] = []
 
         def learn(rows: Any, plan: Any) -> Any:
@@ -126,7 +129,7 @@ def learn_topics_of(
         )
         for note in topics.notes:
             job.report.say(note)
-        run = as_run(topics, {**own, "n_counted": len(bags.ids)}, history)
+        run = as_run(topics, {**own, "known_phrases": rules.known_phrases, "n_counted": len(bags.ids)}, history)
         by_depth = ", ".join(map(str, np.bincount(run.forest.depth)))
         job.report.say(f"{by_depth} nodes by depth, from {len(bags.ids)} documents")
         job.save_run(run)
@@ -447,7 +450,7 @@ def topics_of(run: Run) -> Topics:
 
 def save_topics(folder: str | Path, forest: TopicForest) -> None:
     """Write a fitted TopicForest to a folder, as a run; documents stay out of it."""
-    config = {**asdict(forest.topics_.rules), **asdict(forest.settings_), **forest.edits_}
+    config = {**asdict(forest.topics_.rules), **asdict(forest.settings_), **forest.edits_, "phrases": forest.phrases}
     store.save_run(folder, as_run(forest.topics_, config))
 
 
@@ -460,6 +463,6 @@ def load_topics(folder: str | Path, *, tokenizer: Any = None) -> TopicForest:
     if tokenizer is not None:
         run.config["tokenizer"] = tokenizer
     config = run.config
-    names = ("levels", "min_df", "max_df", "max_vocab", "tokenizer", "lowercase", "numbers", "density", "stop_words")
+    names = (*("levels", "min_df", "max_df", "max_vocab", "density", "stop_words"), *_WORDS)
     forest = TopicForest(**{name: config[name] for name in names if name in config})
     return forest.restored(topics_of(run), config)

@@ -29,7 +29,7 @@ from wordforest.runtime.machine import check_device
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.settings import AssociationSettings, CountSettings
 from wordforest.store import Run
-from wordforest.text import RARE, Vocabulary
+from wordforest.text import RARE, TextRules, Vocabulary
 
 _SHAPING = ("window", "dynamic_window", "subsample", "mark_sides", "lowercase", "numbers")  # what a pair is
 
@@ -64,6 +64,7 @@ def encode_counts(
         on_cluster = isinstance(job.executor, Cluster)
         counted = load_counts(Path(counts), 0 if on_cluster else np.inf, checked=not on_cluster)
         _check_alike(Path(counts), counted.config, learned.config)
+        _check_phrases(Path(counts), Path(run), counted.config, learned.config)
         vocabulary, n_columns = counted.counts.vocabulary, counted.counts.matrix.shape[1]
         moves, lost = _moves(vocabulary, learned, n_columns)
         if lost:
@@ -160,6 +161,14 @@ def _penalty(folder: Path, run: Run) -> Penalty:
     if config.get("additive"):
         return NonNegativeL1(config["lam"])
     return forest_penalty(run.forest, config["lam"], config.get("depth_weights"), nonnegative=config["nonnegative"])
+
+
+def _check_phrases(counts: Path, run: Path, config: Mapping[str, Any], learned: Mapping[str, Any]) -> None:
+    """Refuse counts whose phrases are not those of the run."""
+    own, others = ({one[:3] for one in TextRules.of(one).known_phrases} for one in (learned, config))
+    if own != others:
+        what_to_do = f"with --phrases-of {run}" if own else "without --phrases"
+        raise InputError(f"{counts} has other phrases than {run}, so their words differ. Count the text {what_to_do}.")
 
 
 def _check_alike(counts: Path, config: Mapping[str, Any], learned: Mapping[str, Any]) -> None:

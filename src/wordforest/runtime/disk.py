@@ -29,7 +29,7 @@ _CHECKED_AT_ONCE = 256 << 20  # bytes for which one look at the disk is enough
 
 
 class ScratchFiles:
-    """Files of one job, five at most, however large the corpus: ``memory`` bytes in all, a quarter of it for parts
+    """Files of one job, seven at most, however large the corpus: ``memory`` bytes in all, a quarter of it for parts
     before they go to a file.
 
     Without names the files are gone with the process; with names a job that was killed can be resumed: ``note`` writes
@@ -59,6 +59,10 @@ class ScratchFiles:
                 self._files[name] = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
             self._files[name].seek(0, os.SEEK_END)
         return self._files[name]
+
+    def apart(self) -> ScratchFiles:
+        """Return files of their own, without names, for a part of the job that is done again if it is broken off."""
+        return ScratchFiles(self._folder, self.memory)
 
     def reserve(self, size: int) -> None:
         """Look whether the disk has room for ``size`` bytes more."""

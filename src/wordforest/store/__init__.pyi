@@ -21,6 +21,7 @@ from .folders import has_checkpoint as has_checkpoint
 from .folders import is_counts_folder as is_counts_folder
 from .folders import is_run_folder as is_run_folder
 from .folders import load_run as load_run
+from .folders import read_config as read_config
 from .folders import read_counts as read_counts
 from .folders import remove_checkpoint as remove_checkpoint
 from .folders import save_counts as save_counts

@@ -116,7 +116,7 @@ def save_run(folder: str | Path, run: Run, codes: Path | None = None) -> None:
     ``codes`` is a file that holds the codes already, on the same disk; it takes its place.
     """
     with replaced(Path(folder), RESULTS, CODES) as staging:
-        write_json(staging / "config.json", run.config)
+        _write_config(staging, run.config)
         write_vocab(staging / "vocab.tsv", run.words, run.counts)
         write_json(staging / "forest.json", {"parent": run.forest.parent.tolist(), **_plain(run.nodes)})
         write_history(staging / "history.jsonl", run.history)
@@ -153,7 +153,7 @@ def load_run(folder: str | Path) -> Run:
         "codes": read_csr(folder / CODES, ("float32",)),
         "dictionary": _read_dictionary(folder / "dictionary.safetensors"),
         "forest": forest,
-        "config": read_json(folder / "config.json"),
+        "config": read_config(folder),
         "history": read_history(folder / "history.jsonl"),
         "labels": parse_labels(labels, read_text(labels), len(forest)) if labels.exists() else {},
         "nodes": {name: np.asarray(of_nodes[name], dtype=np.float64) for name in _OF_NODES if name in of_nodes},
@@ -163,6 +163,37 @@ def load_run(folder: str | Path) -> Run:
         return Run(words, counts, **parts)
     except InputError as error:
         raise InputError(f"{folder}: {error}") from error
+
+
+_PHRASES = "known_phrases"  # in a config; on the disk they have a file of their own
+_COLUMNS = ("level", "first", "second", "count", "npmi")
+
+
+def _write_config(folder: Path, config: dict[str, Any]) -> None:
+    write_json(folder / "config.json", {name: value for name, value in config.items() if name != _PHRASES})
+    if phrases := config.get(_PHRASES):
+        write_text(folder / "phrases.tsv", "".join("\t".join(map(str, row)) + "\n" for row in (_COLUMNS, *phrases)))
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the settings of a run or counts, with the phrases that were found."""
+    config, path = read_json(folder / "config.json"), folder / "phrases.tsv"
+    return {**config, _PHRASES: _parse_phrases(path, read_text(path))} if path.exists() else config
+
+
+def _parse_phrases(path: Path, text: str) -> list[tuple[int, str, str, int, float]]:
+    """Return rows of phrases: level, first and second word, count, NPMI."""
+    phrases = []
+    for line, row in enumerate(text.removesuffix("\n").split("\n")[1:], start=2):
+        try:
+            level, first, second, count, npmi = row.split("\t")
+            phrases.append((int(level), first, second, int(count), float(npmi)))
+        except ValueError as error:
+            raise InputError(
+                f"{path}, line {line}: expected level, first and second word, count and NPMI with tabs between, but "
+                f"{row[:80]!r} came. Mend or remove the line."
+            ) from error
+    return phrases
 
 
 def check_free(folder: Path, *, force: bool) -> None:
@@ -314,7 +345,7 @@ def save_counts(
     if not is_tally:
         _check_counts(folder, words, counts, matrix)
     with replaced(folder, RESULTS, WINDOW_COUNTS) as staging:
-        write_json(staging / "config.json", config)
+        _write_config(staging, config)
         write_vocab(staging / "vocab.tsv", words, counts)
         path, dtype = staging / WINDOW_COUNTS, np.dtype(matrix.dtype)
         if is_tally:
@@ -341,7 +372,7 @@ def read_counts(
             f"{folder}: expected a counts folder with {WINDOW_COUNTS}. {inside} one with: "
             f"wordforest count {source} --out COUNTS"
         )
-    config = read_json(folder / "config.json")
+    config = read_config(folder)
     words, counts = read_vocab(folder / "vocab.tsv")
     matrix = read_csr(folder / WINDOW_COUNTS, ("int32", "int64"), mapped=mapped, checked=checked)
     _check_counts(folder, words, counts, matrix, pairs=checked)

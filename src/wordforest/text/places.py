@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wordforest.options import COMPILED
 from wordforest.text.segment import token_places
-from wordforest.text.tokenizer import Int64s, find_words, number_words, without_breaks
+from wordforest.text.tokenizer import BREAK, Int32s, Int64s, find_words, number_words
 from wordforest.text.tokens import FormRows, TextRules
 
 
@@ -36,22 +36,34 @@ class WordFinder:
         if self._rules.tokenizer not in COMPILED:
             return self._find_tokens(texts)
         data = "\n".join(texts).encode("utf-8", "surrogatepass")
-        spans = without_breaks(find_words(data, self._rules.tokenizer))
-        start, end = _in_characters(data, spans)
+        spans = find_words(data, self._rules.tokenizer)
+        begin, last, row = self._words(data, spans)
+        start, end = _in_characters(data, np.stack((spans[begin, 0], spans[last, 1]), axis=1))
         first = np.cumsum([0, *(len(text) + 1 for text in texts)])
         text = np.searchsorted(first, start, side="right") - 1
-        return Places(text, start - first[text], end - first[text], self._rows(data, spans))
+        return Places(text, start - first[text], end - first[text], row)
 
     def _find_tokens(self, texts: Sequence[str]) -> Places:
-        """Return the tokens of texts by a tokeniser that rewrites them."""
-        found = [(i, *token) for i, text in enumerate(texts) for token in token_places(text, self._rules.tokenizer)]
-        data = " ".join(token for _, token, _, _ in found).encode("utf-8", "surrogatepass")
-        text, start, end = np.array([(i, start, end) for i, _, start, end in found], np.int64).reshape(-1, 3).T
-        return Places(text, start, end, self._rows(data, without_breaks(find_words(data, "whitespace"))))
+        """Return the words of texts by a tokeniser that rewrites them."""
+        places: list[tuple[int, int, int]] = []
+        sentences = []
+        for i, text in enumerate(texts):
+            for sentence in token_places(text, self._rules.tokenizer):
+                sentences.append(" ".join(token for token, _, _ in sentence))
+                places += [(i, start, end) for _, start, end in sentence]
+        data = "\n".join(sentences).encode("utf-8", "surrogatepass")
+        spans = find_words(data, "whitespace")
+        begin, last, row = self._words(data, spans)
+        token = np.cumsum(spans[:, 0] != BREAK) - 1  # the number of each among those that are not borders
+        of_text, start, end = np.array(places, dtype=np.int64).reshape(-1, 3).T
+        return Places(of_text[token[begin]], start[token[begin]], end[token[last]], row)
 
-    def _rows(self, data: bytes, spans: NDArray[np.int32]) -> NDArray[np.int32]:
-        forms = number_words(data, spans, self._known.table)
-        return self._known.of(forms)[forms.ids]
+    def _words(self, data: bytes, spans: Int32s) -> tuple[Int64s, Int64s, Int32s]:
+        """Return the first and the last span of every word, and its row; several are those of a phrase."""
+        rows, first = self._known.joined(number_words(data, spans, self._known.table))
+        last = np.append(first, len(spans))[1:] - 1
+        words = spans[first, 0] != BREAK
+        return first[words], last[words], rows[words]
 
 
 def _in_characters(data: bytes, spans: NDArray[np.int32]) -> tuple[Int64s, Int64s]:

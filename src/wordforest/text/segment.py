@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from wordforest.text.tables import joined, text_of
 Split = Callable[[str], list[list[str]]]  # a line to its sentences
 _LINE_END = re.compile("[\r\n]+")
 _STOPS = frozenset(".!?‽⁇⁈⁉。！．？｡।॥۔؟።፧")  # end a sentence where they are a token
+_WORD = re.compile(r"\S+")
 _LANGUAGE = re.compile("[a-z]{2,3}")
 _one_at_a_time = threading.RLock()  # few of these tokenisers promise to be safe in threads, and Python is no quicker
 
@@ -43,24 +43,33 @@ def _rewritten(text: bytes, split: Split) -> bytes:
     return ("\n".join(sentences) + last).encode("utf-8", "surrogatepass")
 
 
-def token_places(text: str, tokenizer: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the tokens of a text as ``segmented`` writes them, with their starts and ends in characters.
+def token_places(text: str, tokenizer: str) -> Iterator[list[tuple[str, int, int]]]:
+    """Yield the sentences of a text: tokens as ``segmented`` writes them, with starts and ends in characters.
 
     A token that does not stand in the text as it is, such as a lemma, has the place of the word that comes next there.
     """
-    split, begin = splitter(tokenizer), 0
+    split, at = splitter(tokenizer), 0
     for line in _LINE_END.split(text):
         with _one_at_a_time:
-            tokens = [*chain.from_iterable(split(line))]
-        begin = text.index(line, begin) if line else begin
-        at, end = begin, begin + len(line)
-        for token in tokens:
-            start = text.find(token, at, end)
-            word = re.compile(r"\S+").search(text, at, end) if start < 0 else None
-            start, stop = word.span() if word else (at, at) if start < 0 else (start, start + len(token))
-            yield "_".join(token.split()), start, stop
-            at = stop
-        begin = end
+            sentences = split(line)
+        at = text.index(line, at)
+        end = at + len(line)
+        for sentence in sentences:
+            places = []
+            for token in sentence:
+                start, stop = _place(text, token, at, end)
+                places.append(("_".join(token.split()), start, stop))
+                at = stop
+            yield places
+        at = end
+
+
+def _place(text: str, token: str, at: int, end: int) -> tuple[int, int]:
+    start = text.find(token, at, end)
+    if start >= 0:
+        return start, start + len(token)
+    word = _WORD.search(text, at, end)
+    return word.span() if word else (at, at)
 
 
 def splitter(tokenizer: str) -> Split:

@@ -19,7 +19,7 @@ from wordforest.runtime.cluster import Sized
 from wordforest.runtime.disk import opened
 from wordforest.text.reader import Chunk, chunks_of, is_plain, read_chunks
 from wordforest.text.tokenizer import FormTable, split_forms
-from wordforest.text.tokens import TextRules, WordIds
+from wordforest.text.tokens import TextRules, WordIds, join_ids
 
 _SPANS = 16
 _LEAST = 16 << 20  # bytes of a span: words of many small ones take longer to merge than to read
@@ -72,8 +72,13 @@ def read_span(span: Span, rules: TextRules) -> SpanTokens:
         digest.update(chunk.data)
         n_bytes += len(chunk.data)
         parts.append(words.take(split_forms(chunk.data, rules.tokenizer, table), last=chunk.last))
-    known = [*words.index]
-    return SpanTokens(known, words.counts[: len(known)].copy(), np.concatenate(parts), digest.hexdigest(), n_bytes)
+    known, ids = [*words.index], np.concatenate(parts)
+    counts = words.counts[: len(known)].copy()
+    if rules.known_phrases:
+        pieces: list[NDArray[np.int32]] = []
+        known, counts = join_ids(known, ids, rules.known_phrases, pieces.append)
+        ids = np.concatenate(pieces) if pieces else ids
+    return SpanTokens(known, counts, ids, digest.hexdigest(), n_bytes)
 
 
 def _chunks(span: Span, rules: TextRules) -> Iterator[Chunk]:

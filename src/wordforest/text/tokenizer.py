@@ -124,14 +124,18 @@ def number_words(data: bytes, spans: Int32s, table: FormTable) -> Forms:
     return Forms(ids, table, table.forms(first))
 
 
-def split_documents(texts: Sequence[bytes], tokenizer: str, table: FormTable) -> tuple[Forms, Int64s]:
-    """Split many texts at once, sentence borders left out; return also where each begins and ends, (texts + 1,)."""
+def split_documents(
+    texts: Sequence[bytes], tokenizer: str, table: FormTable, *, breaks: bool = False
+) -> tuple[Forms, Int64s]:
+    """Split many texts at once, with or without sentence borders; return also where each text begins and ends."""
     if tokenizer not in COMPILED:
         texts, tokenizer = segmented(texts, tokenizer), "whitespace"
     data = b"\n".join((*texts, b""))  # no word goes across a line end
-    spans = without_breaks(find_words(data, tokenizer))
+    spans = find_words(data, tokenizer)
+    spans = spans if breaks else without_breaks(spans)
+    starts = np.maximum.accumulate(spans[:, 0]) if breaks else spans[:, 0]  # a border belongs to the word before it
     ends = np.cumsum([0, *(len(text) + 1 for text in texts)])
-    return number_words(data, spans, table), np.searchsorted(spans[:, 0], ends)
+    return number_words(data, spans, table), np.searchsorted(starts, ends)
 
 
 @kernel

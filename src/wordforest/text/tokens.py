@@ -6,7 +6,7 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from wordforest.options import COMPILED, Checked, default
 from wordforest.runtime.disk import ScratchFiles, read_at, write_at
 from wordforest.runtime.machine import Executor, Threads, kernel
 from wordforest.text.corpus import as_corpus
+from wordforest.text.phrases import Joiner, Phrase
 from wordforest.text.reader import CHUNK_BYTES, Chunk, Corpus, Errors, read_chunks
 from wordforest.text.scripts import unsegmented, warn
 from wordforest.text.tokenizer import BREAK, Forms, FormTable, Tokenizer, split_forms
@@ -41,10 +42,15 @@ class TextRules(Checked):
     numbers: bool = default("numbers")  # numbers become #number#
     errors: Errors = default("errors")
     text: str | None = default("text")  # the column of tables
+    known_phrases: tuple[Phrase, ...] = ()  # that are joined
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "known_phrases", tuple(Phrase(*one) for one in self.known_phrases))
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> TextRules:
-        """Return the rules by which a run or counts were made, from what its config.json says."""
+        """Return the rules by which a run or counts were made, from what its config says."""
         return cls(**{one.name: config[one.name] for one in fields(cls) if one.name in config})
 
 
@@ -76,7 +82,7 @@ class Tokens:
 
     words: list[str]
     counts: NDArray[np.int64]  # (words,)
-    ids: IdFile  # (tokens + breaks,)
+    ids: Any  # (tokens + breaks,), an IdFile or an array
     fingerprint: str  # SHA-256 of the text
 
     @property
@@ -141,6 +147,26 @@ def read_tokens(
         write_at(scratch.file("words.txt"), np.frombuffer(listed, dtype=np.uint8), 0)
         scratch.note({"read": [len(ids), len(listed), tokens.fingerprint]})
     return tokens
+
+
+def joined_tokens(tokens: Tokens, phrases: Sequence[Phrase], scratch: ScratchFiles, name: str) -> Tokens:
+    """Return a corpus with phrases joined, its ids in another file."""
+    scratch.cut(name, 0)
+    ids = IdFile(scratch, name)
+    return Tokens(*join_ids(tokens.words, tokens.ids, phrases, ids.append), ids, tokens.fingerprint)
+
+
+def join_ids(
+    words: list[str], ids: Any, phrases: Sequence[Phrase], append: Callable[[NDArray[np.int32]], None]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Join phrases in ids, which come in pieces; return the words, new ones behind the others, and their counts."""
+    joiner = Joiner(phrases)
+    words, part_of, id_of = joiner.within(words)
+    counts = np.zeros(len(words), dtype=np.int64)
+    for piece in joiner.pieces(ids, part_of, id_of):
+        append(piece)
+        counts += np.bincount(piece[piece >= 0], minlength=len(counts))
+    return words, counts
 
 
 def tell_clauses(words: list[str], counts: NDArray[np.int64], rules: TextRules, notice: Callable[[str], None]) -> None:
@@ -265,12 +291,14 @@ class Vocabulary:
 
     words: tuple[str, ...]
     counts: NDArray[np.int64]
+    phrases: tuple[Phrase, ...] = ()  # that were joined before words were counted
 
-    def __init__(self, words: Iterable[str], counts: ArrayLike) -> None:
+    def __init__(self, words: Iterable[str], counts: ArrayLike, phrases: Sequence[Phrase] = ()) -> None:
         frozen = np.array(counts, dtype=np.int64)
         frozen.setflags(write=False)
         object.__setattr__(self, "words", tuple(words))
         object.__setattr__(self, "counts", frozen)
+        object.__setattr__(self, "phrases", tuple(phrases))
         if len(self.words) != len(frozen):
             raise InputError(f"{len(self.words)} words but {len(frozen)} counts. Give one count for each word.")
 
@@ -295,22 +323,35 @@ class FormRows:
     def __init__(self, index: Mapping[str, int], rules: TextRules) -> None:
         self._index, self._rules, self._rare = index, rules, index.get(RARE, -1)
         self._table, self._rows = FormTable(), np.empty(0, dtype=np.int32)
+        self._joiner = Joiner(rules.known_phrases)
+        self._parts = self._rows
+        self._row_of_part = np.array([index.get(word, self._rare) for word in self._joiner.words], dtype=np.int32)
 
     @property
     def table(self) -> FormTable:
         """Where the next forms get their numbers; one that has grown too large begins anew."""
         if self._table.n_forms > _MOST_FORMS:
-            self._table, self._rows = FormTable(), self._rows[:0]
+            self._table, self._rows, self._parts = FormTable(), self._rows[:0], self._parts[:0]
         return self._table
 
     def of(self, forms: Forms) -> NDArray[np.int32]:
         """Return the row of every form of the table: of ``#rare#``, or -1, for words outside of the vocabulary."""
-        new = np.fromiter(map(self._row, forms.forms), dtype=np.int32, count=len(forms.forms))
-        self._rows = np.concatenate((self._rows, new))
+        words = [normalise(form.decode("utf-8", "surrogatepass"), self._rules) for form in forms.forms]
+        self._rows = self._with(self._rows, [self._index.get(word, self._rare) for word in words])
+        if self._joiner.words:
+            self._parts = self._with(self._parts, [self._joiner.index.get(word, -1) for word in words])
         return self._rows
 
-    def _row(self, form: bytes) -> int:
-        return self._index.get(normalise(form.decode("utf-8", "surrogatepass"), self._rules), self._rare)
+    @staticmethod
+    def _with(known: NDArray[np.int32], new: list[int]) -> NDArray[np.int32]:
+        return np.concatenate((known, np.array(new, dtype=np.int32)))
+
+    def joined(self, forms: Forms) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the rows of tokens with phrases joined, -1 at a border, too, and which token each began with."""
+        rows = np.append(self.of(forms), np.int32(-1))[forms.ids]
+        if not self._joiner.words:
+            return rows, np.arange(len(rows))
+        return self._joiner.join(np.append(self._parts, np.int32(-1))[forms.ids], rows, self._row_of_part)
 
 
 @dataclass(frozen=True)
@@ -320,10 +361,15 @@ class WordRules(Checked):
     min_count: int = default("min_count")
     max_vocab: int | None = default("max_vocab")
     keep_words: tuple[str, ...] = default("keep_words")  # kept if they occur at all, before all others
+    phrases: bool = default("phrases")  # found and joined first
 
 
 def choose_words(
-    words: list[str], counts: NDArray[np.int64], rules: WordRules, fit: Callable[[int], bool] = lambda _: True
+    words: list[str],
+    counts: NDArray[np.int64],
+    rules: WordRules,
+    fit: Callable[[int], bool] = lambda _: True,
+    phrases: Sequence[Phrase] = (),
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Keep words by the rules that ``fit``, a function of their number; all others become ``#rare#``.
 
@@ -353,4 +399,4 @@ def choose_words(
     ranks = np.full(len(words) + 1, -1, dtype=np.int32)  # of each word, and of those that are not kept
     ranks[[i for *_, i in ranked]] = np.arange(len(ranked))
     rows = np.where(ranks[:-1] < 0, ranks[-1], ranks[:-1])
-    return Vocabulary([word for _, word, _ in ranked], [-n for n, *_ in ranked]), rows
+    return Vocabulary([word for _, word, _ in ranked], [-n for n, *_ in ranked], phrases), rows
