@@ -160,6 +160,30 @@ class TestSettings:
 
 
 class TestImports:
+    def test_wrong_input_for_a_gpu_is_refused_before_torch_is_imported(self, run, tmp_path):
+        (tmp_path / "corpus.txt").write_text("a b c\n" * 20)
+        lines = [
+            *("train missing.txt --out x", "train corpus.txt --out RUN", "train corpus.txt --out x --lam y"),
+            *("train corpus.txt --out x --window 0", "train RUN --out x", "baseline sc missing.txt --out x"),
+            *("baseline rnn missing.txt --out x", "encode RUN missing --out x", "topics missing.txt --out x"),
+            *("topics corpus.txt --out RUN", "train corpus.txt --out x --settings missing.toml"),
+        ]
+        code = f"""
+import contextlib, os, sys
+from wordforest.cli import main
+os.chdir({str(tmp_path)!r})
+for line in {lines!r}:
+    sys.argv = ["wordforest", *line.replace("RUN", {str(run)!r}).split(), "--device", "cuda"]
+    try:
+        main()
+    except SystemExit as end:
+        assert end.code == 2, line
+    assert "torch" not in sys.modules, line
+"""
+        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
+        assert ended.returncode == 0, ended.stderr
+        assert len(ended.stderr.splitlines()) < 2 * len(lines) + 1
+
     def test_the_help_of_all_commands_imports_nothing_heavy(self):
         code = f"""
 import contextlib, io, sys

@@ -77,7 +77,7 @@ class TopicSettings:
         OPTIONS["lam"].check(self.lam)
         OPTIONS["density"].check(self.density)
         OPTIONS["seed"].check(self.seed)
-        check_device(self.device)
+        OPTIONS["device"].check(self.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +115,7 @@ def learn_topics(
     say: Callable[[str], None] = lambda _: None,
 ) -> Topics:
     """Learn a forest from documents: a space, rows of documents, nested clusters of them, additive codes."""
+    check_device(settings.device)
     executor, counts = executor or Threads(), bags.counts
     if isinstance(embeddings, Vectors):
         embeddings = word_embeddings(vocabulary, embeddings)

@@ -20,7 +20,7 @@ from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
 from wordforest.counts.tally import with_phrases
 from wordforest.errors import InputError
-from wordforest.jobs.count import Counted, as_read, associate, counts_for, notice_of, reading, sources_of
+from wordforest.jobs.count import Counted, as_read, associate, counts_for, look_at, notice_of, reading, sources_of
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.jobs.train import learn_in_job
@@ -97,6 +97,9 @@ def baseline(
         if job.folder and job.is_complete(store.is_run_folder, asked):
             return store.load_run(job.folder)
         job.begin({"corpus": names, **asdict(counting), **asked})
+        if device != "cpu":
+            look_at(names, counting)
+            check_device(device, f"the device cuda of {name}", "baselines")
         read = counts_for if name in FROM_COUNTS else read_sentences
         source: Counted | Sentences = read(job, names, counting)
         vocabulary, V, M = source.vocabulary, len(source.vocabulary), own.dimensions
@@ -119,7 +122,6 @@ def _check(name: str, device: str, memory: int | None) -> None:
         raise InputError(f"{name} runs on the CPU only, but device = {device}. Leave --device out.")
     if memory is not None and name not in OPTIONS["memory"].takers:
         raise InputError(f"{name} reads text in order and counts no pairs: memory is no setting of it. Leave it out.")
-    check_device(device, f"the device cuda of {name}", "baselines")
 
 
 def _split(name: str, settings: dict[str, Any]) -> tuple[Any, CountSettings, AssociationSettings]:

@@ -274,6 +274,12 @@ def sources_of(names: Corpus, settings: CountSettings, notice: Callable[[str], N
     return sources
 
 
+def look_at(names: Corpus, settings: CountSettings) -> None:
+    """Refuse a corpus that is not there, before what takes long."""
+    if not (len(names) == 1 and store.is_counts_folder(Path(names[0]))):
+        sources_of(names, settings)
+
+
 def counts_for(job: Job, names: Corpus, settings: CountSettings, *, mapped: bool = False) -> Counted:
     """Return the counts that a job learns from: those of one counts folder, else of text, which is counted once.
 

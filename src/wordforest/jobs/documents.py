@@ -36,6 +36,7 @@ from wordforest.jobs.job import Job, versions
 from wordforest.jobs.train import learn_in_job
 from wordforest.reading import Labels, label_nodes
 from wordforest.runtime.cluster import Cluster
+from wordforest.runtime.machine import check_device
 from wordforest.runtime.progress import Event, Reporter
 from wordforest.store import DocumentsFolder, Run
 from wordforest.store.documents import as_line
@@ -95,8 +96,10 @@ def learn_topics_of(
         if job.folder and job.is_complete(store.is_run_folder, own, (None, "auto")):  # lam is found
             return store.load_run(job.folder)
         job.begin(own)
-        read = _progressing(_read(documents, columns.columns, rules, job), job)
-        fitting, rows_of, n = _fitting(read, job)
+        texts = _read(documents, columns.columns, rules, job)
+        first = [*islice(texts, 1)]
+        check_device(settings.device)  # after what may be wrong with the input: importing PyTorch takes seconds
+        fitting, rows_of, n = _fitting(_progressing(chain(first, texts), job), job)
         embeddings = _of_documents(embeddings, rows_of, n)
         job.report.say("counting words")
         vocabulary, bags = learn_words(

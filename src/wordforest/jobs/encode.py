@@ -54,7 +54,6 @@ def encode_counts(
     """
     learned = store.load_run(Path(run))
     penalty = _penalty(Path(run), learned)
-    check_device(device)
     if cluster is not None and out is None:
         raise InputError("coding on a cluster needs a folder that all workers see. Give --out, or out=.")
     with Job(out, force=force, workers=workers, cluster=cluster, report=report) as job:
@@ -65,6 +64,7 @@ def encode_counts(
         counted = load_counts(Path(counts), 0 if on_cluster else np.inf, checked=not on_cluster)
         _check_alike(Path(counts), counted.config, learned.config)
         _check_phrases(Path(counts), Path(run), counted.config, learned.config)
+        check_device(device)
         vocabulary, n_columns = counted.counts.vocabulary, counted.counts.matrix.shape[1]
         moves, lost = _moves(vocabulary, learned, n_columns)
         if lost:

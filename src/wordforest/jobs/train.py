@@ -20,7 +20,7 @@ from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.stability import node_stability
 from wordforest.errors import InputError
-from wordforest.jobs.count import as_read, counts_for
+from wordforest.jobs.count import as_read, counts_for, look_at
 from wordforest.jobs.job import Job, history_row, versions
 from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.runtime.cluster import Cluster
@@ -58,13 +58,15 @@ def train(
     forest = own.forest
     if cluster is not None:
         _check_cluster(own, out)
-    check_device(own.device)
     check_learning_fits(1, 1, len(forest))  # before hours of counting
     names, counting = as_read(corpus, counting)
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
         if job.folder and job.is_complete(store.is_run_folder, asdict(own), (None, "auto")):
             return store.load_run(job.folder)
         job.begin({"corpus": names, **asdict(counting), **asdict(own)})
+        if own.device != "cpu":
+            look_at(names, counting)  # what is wrong with it is told before PyTorch is imported, which takes seconds
+            check_device(own.device)
         counted = counts_for(job, names, counting, mapped=own.learner == "entries")
         vocabulary, config = counted.counts.vocabulary, counted.config
         matrix = _matrix(job, own, len(forest))
