@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from wordforest.runtime import machine
+
 # Several processes share the cores (make test), so a BLAS with threads of its own in each would only get in the way.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
@@ -45,6 +47,12 @@ def _no_sync() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_before() -> None:
+    """Have commands say the same on a machine on which they run for the first time."""
+    machine._told.append(machine.COMPILING)
 
 
 @pytest.fixture(scope="session")

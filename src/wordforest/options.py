@@ -252,13 +252,13 @@ REALS = several(_real, float, "0.5,0.8,1")
 _READ = {"measure": "ppmi", "trees": 20, "additive": True, "lam": "auto", "nonnegative": True}
 _PAIRS = {"dynamic_window": True, "subsample": 1e-4, "mark_sides": True, "weights": "count:0.6", "zeros": 0.15}
 PRESETS = {
-    "paper": Preset("the paper's settings", {}),
+    "paper": Preset("the method as published", {}),
     "best": Preset(
-        "pairs weighed by how often they were seen, for the best scores",
+        "to score: pairs weighed by how often they were seen",
         {**_PAIRS, "init": "spectral", "spectrum": 0.4, "unit": True},
     ),
     "readable": Preset(
-        "trees to read: a parent has all that its children have, few nodes a word",
+        "to read, few non-zeros: a parent has all that its children have",
         {**_READ, "init": "nested", "word_power": 0.2},
     ),
 }

@@ -52,7 +52,7 @@ def test_documents_writes_every_file(topics: Path, docs: Path, tmp_path: Path) -
     given = ("documents", topics, docs, *COLUMNS, "--group", "subject", "--time", "year", "--bins", 5, "--out")
     said = done(*given, tmp_path / "a").stderr
     assert "wrote" in said
-    assert "200 documents on 12 nodes" in said
+    assert "200 documents, 12 nodes, " in said
     names = {"documents.csv", "nodes.csv", "by_group.csv", "over_time.csv"}
     others = {"shares.npz", "config.json", "texts.jsonl.zst"}
     assert {path.name for path in (tmp_path / "a").iterdir()} == names | others

@@ -18,6 +18,7 @@ import pytest
 import wordforest as wf
 from tests.cli.shell import FAST, RUN_FILES, WORDFOREST, done, environment, same_results, trained
 from tests.commands import run_command
+from wordforest.options import PRESETS
 from wordforest.settings import CountSettings, TrainSettings
 
 
@@ -104,6 +105,9 @@ def first_words(text: str) -> list[str]:
     return [line.replace(":", " ").split()[0] for line in text.splitlines()]
 
 
+PURPOSES = {"paper": "the method as published", "readable": "to read, few non-zeros", "best": "to score"}
+
+
 class TestProgress:
     def test_quiet_leaves_warnings_alone(self, counts, tmp_path):
         result = done("train", counts, "--out", tmp_path / "run", *FAST)
@@ -117,6 +121,8 @@ class TestProgress:
             "count",
             "learn",
             "wrote",
+            "next",
+            "presets",
         ]
         assert "\x1b" not in result.stderr
         assert result.stdout == ""
@@ -124,14 +130,18 @@ class TestProgress:
     def test_a_compressed_corpus_gets_the_same_lines(self, corpus, tmp_path):
         (tmp_path / "c.txt.gz").write_bytes(gzip.compress(corpus.read_bytes()))
         result = done("count", tmp_path / "c.txt.gz", "--out", tmp_path / "counts")
-        assert first_words(result.stderr) == ["read", "count", "wrote"]
+        assert first_words(result.stderr) == ["read", "count", "wrote", "next"]
 
     def test_every_line_of_json_parses(self, corpus, tmp_path):
         result = done("train", corpus, "--out", tmp_path / "run", "--trees", 1, "--json")
         events = [json.loads(line) for line in result.stderr.splitlines()]
-        ended = [event["stage"] for event in events[:-1] if event["done"] == event["total"]]
-        assert ended == ["read", "count", "learn"]
-        assert events[-1]["message"].startswith("wrote ")
+        *progress, wrote, proposed, presets = events
+        assert [event["stage"] for event in progress if event["done"] == event["total"]] == ["read", "count", "learn"]
+        assert (wrote["wrote"], wrote["words"], wrote["dimensions"]) == (str(tmp_path / "run"), 49, 13)
+        made = wf.load_run(tmp_path / "run")
+        assert wrote["zeros"] == pytest.approx(1 - made.vectors.density(), abs=1e-4)
+        assert f"wordforest inspect {tmp_path / 'run'}" in proposed["next"]
+        assert presets == {"preset": "paper", "presets": {name: PURPOSES[name] for name in PRESETS}}
 
     def test_a_terminal_gets_bars(self, corpus, tmp_path):
         master, terminal = pty.openpty()
@@ -166,7 +176,12 @@ class TestBaseline:
 
     def test_progress_in_a_log(self, corpus, tmp_path):
         lines = done("baseline", "nce", corpus, "--out", tmp_path / "r", "--dimensions", 4, "--epochs", 1).stderr
-        assert [line.split(":")[0] for line in lines.splitlines()] == ["read", "learn", f"wrote {tmp_path / 'r'}"]
+        assert [line.split(":")[0] for line in lines.splitlines()] == [
+            "read",
+            "learn",
+            f"wrote {tmp_path / 'r'}",
+            "next",
+        ]
 
 
 def interrupted(counts: Path, out: Path, *options: str) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 import shutil
@@ -100,7 +101,7 @@ def said_in(module: str) -> Iterator[str]:
             yield node.value
 
 
-PROSE = ("convert wrote", "documents writes it")
+PROSE = ("convert wrote", "documents writes it", "as wf")
 PROPOSED = sorted({" ".join(words) for one in SOURCES for text in said_in(one) for words in proposals(text)} - {*PROSE})
 
 
@@ -153,3 +154,26 @@ def test_what_an_interrupt_proposes_works(desk, tmp_path, monkeypatch, typed, st
     again = AGAIN[said.stderr.partition("Run the command again")[2].rstrip("\n")]
     assert again == ([flag] if flag else [])
     assert run_command(*typed.split(), *again, cwd=tmp_path, stdin=text).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "train corpus.txt --out x",
+        "train corpus.txt --out 'a b' --preset readable --trees 1",
+        "count corpus.txt --out x",
+        "encode run run/counts --out x",
+        "baseline pca corpus.txt --out x --dimensions 9",
+        "topics corpus.txt --out x --levels 2,4",
+    ],
+)
+def test_what_is_proposed_at_the_end_works(desk, tmp_path, typed):
+    shutil.copytree(desk, tmp_path, dirs_exist_ok=True)
+    ended = run_command(*shlex.split(typed), "--json", cwd=tmp_path)
+    proposed = [one for line in ended.stderr.splitlines() for one in json.loads(line).get("next", ())]
+    assert proposed
+    for line in proposed:
+        words = [HERE.get(word, word) for word in shlex.split(line)[1:]]
+        more = ["--export", "page.html"] if words[0] == "explore" else []
+        result = run_command(*words, *more, cwd=tmp_path)
+        assert (line, result.returncode, result.stderr[-300:] * result.returncode) == (line, 0, "")

@@ -111,7 +111,7 @@ def test_the_command_writes_a_run_that_others_read(corpus: Path, tmp_path: Path)
     (tmp_path / "run" / "labels.tsv").write_text("3\tpets\n")
     encode = ["encode", tmp_path / "run", tmp_path / "counts", "--out", tmp_path / "out"]
     first = run_command(*encode).stderr.splitlines()
-    assert [line.split(":")[0] for line in first] == ["note", "encode", f"wrote {tmp_path / 'out'}"]
+    assert [line.split(":")[0] for line in first] == ["note", "encode", f"wrote {tmp_path / 'out'}", "next"]
     assert run_command(*encode).returncode == 2
     bits = (tmp_path / "out" / "codes.safetensors").read_bytes()
     assert run_command(*encode, "--force", "--workers", "1", "--quiet").returncode == 0

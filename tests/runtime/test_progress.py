@@ -13,6 +13,7 @@ from wordforest.runtime.progress import (
     LineReporter,
     QuietReporter,
     Reporter,
+    as_reporter,
     describe,
     make_reporter,
 )
@@ -144,3 +145,17 @@ def test_the_silent_reporter_takes_everything_and_shows_nothing(capfd):
 def test_the_reporter_fits_the_stream_and_the_options(options, stream, kind):
     with make_reporter(stream=stream, **options) as reporter:
         assert type(reporter) is kind
+
+
+def test_facts_are_a_line_for_a_person_and_an_object_for_a_program(stream):
+    LineReporter(stream).tell({"wrote": "run"}, "wrote run: 3 words")
+    JsonReporter(stream).tell({"wrote": "run"}, "wrote run: 3 words")
+    QuietReporter(stream).tell({"wrote": "run"}, "wrote run: 3 words")
+    assert stream.getvalue() == 'wrote run: 3 words\n{"wrote": "run"}\n'
+
+
+def test_a_function_of_python_is_silent_in_a_script_but_where_it_is_asked(capfd):
+    assert type(as_reporter(None)) is type(as_reporter(False)) is Reporter
+    assert type(as_reporter(True)) is LineReporter
+    mine = Reporter()
+    assert as_reporter(mine) is mine

@@ -6,11 +6,13 @@ import errno
 import inspect
 import io
 import os
+import shlex
 import sys
 import tomllib
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +245,28 @@ def reporter(quiet: bool, as_json: bool) -> Any:
     from wordforest.runtime.progress import make_reporter
 
     return make_reporter(quiet=quiet, as_json=as_json)
+
+
+def propose(report: Any, *commands: str) -> None:
+    """Tell what can be done next, as commands that can be typed."""
+    report.tell(
+        {"next": [f"wordforest {one}" for one in commands]}, "next: wordforest " + "; wordforest ".join(commands)
+    )
+
+
+def propose_reading(report: Any, run: Any, out: Path) -> None:
+    """Tell how a run that was written to ``out`` is read."""
+    folder, is_flat = shlex.quote(str(out)), not run.forest.depth.any()
+    pages = [f"explore {folder}"] if find_spec("flask") else []
+    commands = [f"neighbors {folder} {shlex.quote(_example(run))}", *([] if is_flat else [f"inspect {folder}"]), *pages]
+    propose(report, *commands, f"evaluate {folder}")
+
+
+def _example(run: Any) -> str:
+    """Return a word to try: a long one of some frequency, which is no function word, with a code."""
+    words = [word for word, n in zip(run.words, run.codes.indptr[1:] - run.codes.indptr[:-1], strict=True) if n]
+    some = words[len(words) // 20 : 200] or words or [*run.words]
+    return str(max((word for word in some if word.isalpha()), key=len, default=some[0]))
 
 
 def note(notice: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from wordforest.cli.command import STOP_WORDS, argument, command, option, read_vectors, reporter, stop_words_in
+from wordforest.cli.command import STOP_WORDS, argument, command, option, propose, read_vectors, reporter, stop_words_in
 from wordforest.errors import InputError
 
 DOCS = argument("DOCS", "Tables, folders (a file a document), text files (a line a document), globs or URLs.")
@@ -76,6 +78,10 @@ def topics(
             memory=memory,
             report=report,
         )
+        run, columns = shlex.quote(str(out)), shlex.join([f"--text={text}"] if text else [])
+        propose(
+            report, f"inspect {run}", " ".join(["documents", run, shlex.join(docs), *columns.split(), "--out FOLDER"])
+        )
 
 
 @command()
@@ -132,6 +138,8 @@ def documents(
             force=force,
             report=report,
         )
+        if find_spec("flask"):
+            propose(report, f"explore {shlex.quote(run)} --documents {shlex.quote(str(out))}")
 
 
 def _levels(text: str) -> tuple[int, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
-from wordforest.cli.command import CORPUS, argument, command, option, reporter
-from wordforest.options import BASELINES
+from wordforest.cli.command import CORPUS, argument, command, option, propose, propose_reading, reporter
+from wordforest.options import BASELINES, PRESETS, default
 
 # Of the demo.
 WORDS = ("navy", "money", "farmers", "schools", "railroads", "soviet")
@@ -20,7 +21,16 @@ def train(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any
     from wordforest.text.reader import Corpus
 
     with reporter(quiet, json) as report:
-        run_train(Corpus(corpus), report=report, **options)
+        made = run_train(Corpus(corpus), report=report, **options)
+        propose_reading(report, made, options["out"])
+        _name_presets(report, options.get("preset", default("preset")))
+
+
+def _name_presets(report: Any, chosen: str) -> None:
+    """Tell what each preset is for, and which one it was."""
+    uses = {name: preset.help.partition(":")[0] for name, preset in PRESETS.items()}
+    shown = (f"{name}{' (this one)' if name == chosen else ''}: {use}" for name, use in uses.items())
+    report.tell({"preset": chosen, "presets": uses}, f"presets: {'; '.join(shown)}")
 
 
 @command()
@@ -31,6 +41,7 @@ def count(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any
 
     with reporter(quiet, json) as report:
         count_corpus(Corpus(corpus), report=report, **options)
+        propose(report, f"train {shlex.quote(str(options['out']))} --out RUN")
 
 
 @command()
@@ -46,7 +57,7 @@ def encode(
     from wordforest.jobs.encode import encode_counts
 
     with reporter(quiet, json) as report:
-        encode_counts(run, counts, report=report, **options)
+        propose_reading(report, encode_counts(run, counts, report=report, **options), options["out"])
 
 
 @command()
@@ -63,7 +74,7 @@ def baseline(
     from wordforest.text.reader import Corpus
 
     with reporter(quiet, json) as report:
-        run_baseline(name, Corpus(corpus), report=report, **options)
+        propose_reading(report, run_baseline(name, Corpus(corpus), report=report, **options), options["out"])
 
 
 @command()

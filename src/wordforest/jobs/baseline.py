@@ -78,7 +78,7 @@ def baseline(
     memory: int | None = None,
     resume: bool = False,
     device: str = "cpu",
-    report: Reporter | None = None,
+    report: Reporter | bool | None = None,
     **settings: Any,
 ) -> Run:
     """Learn the vectors of a baseline and return the run; ``out`` also writes it.

@@ -86,7 +86,7 @@ def count_corpus(
     workers: int | None = None,
     memory: int | None = None,
     cluster: str | Cluster | None = None,
-    report: Reporter | None = None,
+    report: Reporter | bool | None = None,
     **settings: Any,
 ) -> Counts:
     """Count a corpus into a folder that ``train`` takes in place of text. Settings are those of ``CountSettings``.
@@ -119,7 +119,7 @@ def count_corpus(
             count_into(job, names, asked, known=known)
         counts = load_counts(Path(out), kept(job), checked=is_complete).counts
         if not is_complete:
-            job.end(f"{len(counts.vocabulary)} words, {counts.matrix.nnz} pairs")
+            job.end(words=len(counts.vocabulary), pairs=counts.matrix.nnz)
     return counts
 
 

@@ -80,7 +80,7 @@ def learn_topics_of(
     resume: bool = False,
     workers: int | None = None,
     memory: int | None = None,
-    report: Reporter | None = None,
+    report: Reporter | bool | None = None,
 ) -> Run:
     """Learn a forest of topics from documents and return it as a run; ``out`` also writes it.
 
@@ -136,8 +136,6 @@ def learn_topics_of(
         by_depth = ", ".join(map(str, np.bincount(run.forest.depth)))
         job.report.say(f"{by_depth} nodes by depth, from {len(bags.ids)} documents")
         job.save_run(run)
-        if job.folder:
-            job.report.say(f"next: wordforest documents {job.folder} DOCS --out FOLDER")
     return run
 
 
@@ -159,7 +157,7 @@ def place_documents(
     resume: bool = False,
     workers: int | None = None,
     cluster: str | Cluster | None = None,
-    report: Reporter | None = None,
+    report: Reporter | bool | None = None,
 ) -> DocumentsFolder:
     """Write the shares of documents on the forest of a run, and tables of them, to a documents folder; return it.
 
@@ -202,7 +200,7 @@ def place_documents(
             texts=chunks.texts() if texts else None,
             form=form,
         )
-        job.end(f"{len(ids)} documents on {len(placed.forest)} nodes")
+        job.end(documents=len(ids), nodes=len(placed.forest))
     return store.load_documents(out)
 
 

@@ -43,7 +43,7 @@ def encode_counts(
     workers: int | None = None,
     cluster: str | Cluster | None = None,
     device: str = "cpu",
-    report: Reporter | None = None,
+    report: Reporter | bool | None = None,
 ) -> Run:
     """Return the codes of all words of a counts folder with the dictionary of a run; ``out`` also writes them.
 

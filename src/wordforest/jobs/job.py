@@ -37,8 +37,8 @@ from wordforest.coder.learn import Step
 from wordforest.errors import FullDiskError, InputError
 from wordforest.options import OPTIONS
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.machine import Threads, three_quarters
-from wordforest.runtime.progress import Reporter, end_step, is_stopping
+from wordforest.runtime.machine import Threads, compiling_told, three_quarters
+from wordforest.runtime.progress import Reporter, as_reporter, end_step, is_stopping
 from wordforest.store.tensors import read_metadata, read_tensors, write_tensors
 
 
@@ -60,7 +60,7 @@ class Job(ExitStack):
         workers: int | None = None,
         cluster: str | Cluster | None = None,
         memory: int | None = None,
-        report: Reporter | None = None,
+        report: Reporter | bool | None = None,
     ) -> None:
         super().__init__()
         OPTIONS["workers"].check(workers)
@@ -69,10 +69,12 @@ class Job(ExitStack):
         self._cluster, self.threads = cluster, Threads(workers if cluster is None else workers or 1)
         self._executor: Threads | Cluster | None = None
         self.memory = memory or three_quarters()
-        self.report = report or Reporter()
+        self.report = as_reporter(report)
+        self._started = time.monotonic()
         self.checkpoint = Checkpoint(self._out)
 
     def __enter__(self) -> Job:
+        self.enter_context(compiling_told(self.report.say))
         if self._out is not None:
             self.enter_context(self._writing(self._out))
             self.folder = self._out
@@ -122,12 +124,21 @@ class Job(ExitStack):
         """Write a run in place of what the folder holds; ``codes`` is a file that has its codes already."""
         if self.folder:
             store.save_run(self.folder, run, codes)
-            self.end(f"{len(run.words)} words, {len(run.forest)} dimensions")
+            zeros = 1 - run.codes.nnz / max(len(run.words) * len(run.forest), 1)
+            self.end(words=len(run.words), dimensions=len(run.forest), zeros=zeros)
 
-    def end(self, what: str) -> None:
-        """Remove the checkpoint and report what was written."""
+    def end(self, *, zeros: float | None = None, **sizes: int) -> None:
+        """Remove the checkpoint and report what was written: how much of what, the share of zeros, seconds."""
         self.checkpoint.remove()
-        self.report.say(f"wrote {self.folder}: {what}")
+        seconds = time.monotonic() - self._started
+        parts = [
+            *(f"{size:,} {name}" for name, size in sizes.items()),
+            *([] if zeros is None else [f"{zeros:.1%} zeros"]),
+        ]
+        facts = {"wrote": str(self.folder), **sizes, **({} if zeros is None else {"zeros": round(float(zeros), 4)})}
+        self.report.tell(
+            {**facts, "seconds": round(seconds, 3)}, f"wrote {self.folder}: {', '.join(parts)}, {seconds:.1f} s"
+        )
 
     @contextmanager
     def _writing(self, folder: Path) -> Iterator[None]:

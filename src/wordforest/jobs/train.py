@@ -41,7 +41,7 @@ def train(
     workers: int | None = None,
     memory: int | None = None,
     cluster: str | Cluster | None = None,
-    report: Reporter | None = None,
+    report: Reporter | bool | None = None,
     **settings: Any,
 ) -> Run:
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.

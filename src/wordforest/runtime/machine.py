@@ -205,12 +205,36 @@ def gpu_memory_explained(what: str, advice: str) -> Iterator[None]:
 _FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
 
 
+COMPILING = "compiling kernels, once on this machine: some ten seconds"
+
+
 def kernel(function: F) -> F:
     """Compile a function over contiguous arrays by Numba, once, and cache it; threads run it in parallel."""
     import numba
 
     compiled: F = numba.njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")(function)
     return compiled
+
+
+_told: list[str] = []
+
+
+@contextmanager
+def compiling_told(say: Callable[[str], None]) -> Iterator[None]:
+    """Say once that kernels are compiled, if within the block one is that the cache on the disk does not have."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, _: Any) -> None:
+            if not _told:
+                _told.append(COMPILING)
+                say(COMPILING)
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
 
 
 def part_of_kernel(function: F) -> F:

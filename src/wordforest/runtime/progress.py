@@ -61,6 +61,10 @@ class Reporter(AbstractContextManager["Reporter"]):
             self._stream.write(message + "\n")
             self._stream.flush()
 
+    def tell(self, facts: dict[str, Any], line: str) -> None:  # noqa: ARG002 for a program
+        """Show facts: as a line for a person, as an object for a program."""
+        self.say(line)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -110,7 +114,11 @@ class JsonReporter(Reporter):
 
     def say(self, message: str) -> None:
         """Write the message as an object."""
-        super().say(json.dumps({"message": message}, ensure_ascii=False))
+        self.tell({"message": message}, "")
+
+    def tell(self, facts: dict[str, Any], line: str) -> None:  # noqa: ARG002 for a person
+        """Write the facts."""
+        super().say(json.dumps(facts, ensure_ascii=False))
 
 
 class BarReporter(Reporter):
@@ -152,13 +160,33 @@ class BarReporter(Reporter):
 
 
 def make_reporter(*, quiet: bool = False, as_json: bool = False, stream: IO[str] | None = None) -> Reporter:
-    """Return bars on a terminal and lines elsewhere; ``as_json`` and ``quiet`` override."""
+    """Return bars on a terminal and in a notebook, lines elsewhere; ``as_json`` and ``quiet`` override."""
+    if stream is None and in_notebook() and not (quiet or as_json):
+        from wordforest.runtime.notebook import NotebookReporter
+
+        return NotebookReporter()
     stream = stream or sys.stderr
     if quiet:
         return QuietReporter(stream)
     if as_json:
         return JsonReporter(stream)
     return BarReporter(stream) if stream.isatty() else LineReporter(stream)
+
+
+def as_reporter(report: Reporter | bool | None) -> Reporter:
+    """Return what shows the progress of a function of Python: True bars or lines, False nothing, None notebooks' bars.
+
+    A script that asks for nothing hears nothing, as from gensim and scikit-learn.
+    """
+    if isinstance(report, Reporter):
+        return report
+    return make_reporter() if report or (report is None and in_notebook()) else Reporter()
+
+
+def in_notebook() -> bool:
+    """Return whether this process is the kernel of a Jupyter notebook."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return hasattr(shell, "kernel")
 
 
 def describe(event: Event, seconds: float) -> str:
