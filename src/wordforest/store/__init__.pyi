@@ -23,6 +23,7 @@ from .folders import is_run_folder as is_run_folder
 from .folders import load_run as load_run
 from .folders import read_config as read_config
 from .folders import read_counts as read_counts
+from .folders import refuse_results as refuse_results
 from .folders import remove_checkpoint as remove_checkpoint
 from .folders import save_counts as save_counts
 from .folders import save_note as save_note
@@ -30,7 +31,6 @@ from .folders import save_run as save_run
 from .folders import was_begun as was_begun
 from .formats import keeps_forest as keeps_forest
 from .formats import read_vectors as read_vectors
-from .formats import refuse_results as refuse_results
 from .formats import vector_files as vector_files
 from .formats import write_vectors as write_vectors
 from .tensors import write_sparse as write_sparse

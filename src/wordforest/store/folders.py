@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -194,6 +194,24 @@ def _parse_phrases(path: Path, text: str) -> list[tuple[int, str, str, int, floa
                 f"{row[:80]!r} came. Mend or remove the line."
             ) from error
     return phrases
+
+
+def refuse_results(names: Iterable[str]) -> None:
+    """Refuse what is given as text but is a folder that we have written, or a file of it."""
+    for path in map(Path, names):
+        if path.is_dir() or path.name in RESULTS:
+            _refuse_folder(path, path if path.is_dir() else path.parent)
+
+
+def _refuse_folder(path: Path, folder: Path) -> None:
+    shown, part = shlex.quote(str(folder)), "" if path == folder else "part of "
+    if is_run_folder(folder):
+        counts = f"; train takes its counts, {folder / COUNTS}, too" if is_counts_folder(folder / COUNTS) else ""
+        look = f"Look into it with: wordforest inspect {shown}. To learn again, name the text itself{counts}."
+        raise InputError(f"{path}: this is {part}a run, not text. {look}")
+    if is_counts_folder(folder):
+        learn = f"Learn from it alone with: wordforest train {shown} --out RUN"
+        raise InputError(f"{path}: this is {part}a counts folder, not text. {learn}")
 
 
 def check_free(folder: Path, *, force: bool) -> None:

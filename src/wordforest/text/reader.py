@@ -9,6 +9,7 @@ import codecs
 import glob
 import hashlib
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
@@ -26,7 +27,10 @@ _TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1b"})
 _REPLACEMENT = "\ufffd".encode()
-_HEAD = 8192  # bytes of a file in a folder that tell whether it is text
+_HEAD = 1 << 16  # bytes of a file that tell whether it is text
+_VECTORS = (".bin", ".npz", ".safetensors")
+_HEADER = re.compile(rb"\d+ \d+\s*")
+_ROW = re.compile(rb"\S+(\s+-?\d+(\.\d+)?([eE][-+]?\d+)?){4,}\s*")
 
 # A line longer than a chunk is cut after a letter or digit and before a space: no word or sentence end is lost there.
 _SAFE_CUT = re.compile(r"(?s).*[^\W_](?=\s)")
@@ -179,6 +183,7 @@ def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
             raise InputError(f"{item}: the folder holds no text files. Name a folder with text files in it.")
         return texts
     if path.exists():
+        _refuse_vectors(path)
         return [item]
     matches = sorted(m for m in glob.glob(item, recursive=True) if Path(m).is_file())  # noqa: PTH207 absolute globs too
     if not matches:
@@ -191,6 +196,18 @@ def _is_binary(file: str) -> bool:
         return False
     with Path(file).open("rb") if Path(file).suffix.lower() not in COMPRESSION else opened(file) as stream:
         return looks_binary(stream.read(_HEAD))
+
+
+def _refuse_vectors(path: Path) -> None:
+    """Refuse a file of word vectors, by its name or its first rows: a word and numbers, as many in each."""
+    lines = []
+    if path.is_file() and not (known := path.suffix.lower() in _VECTORS):
+        with opened(str(path)) as stream:
+            lines = stream.read(_HEAD).split(b"\n")[:-1]
+    rows = lines[1:] if lines and _HEADER.fullmatch(lines[0]) else lines
+    if path.is_file() and (known or (len(rows) > 1 and all(map(_ROW.fullmatch, rows)))):
+        look = f"Look into them with: wordforest inspect {shlex.quote(str(path))}"
+        raise InputError(f"{path}: these are vectors, not text. {look}. To learn new ones, name a text.")
 
 
 def _listed(files: list[str]) -> str:

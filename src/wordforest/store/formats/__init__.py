@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,20 +13,18 @@ from scipy import sparse
 
 from wordforest.errors import InputError
 from wordforest.runtime.disk import COMPRESSION, opened
-from wordforest.store.files import COUNTS, RESULTS
-from wordforest.store.folders import Run, is_counts_folder, is_run_folder, load_run, save_run
+from wordforest.store.folders import Run, load_run, save_run
 from wordforest.store.formats import arrays, text
 from wordforest.store.formats.common import AGAIN, BOM, CHUNK, VectorFile, format_suffix
 from wordforest.vectors import Vectors, forest_of
 
-__all__ = ["keeps_forest", "read_vectors", "refuse_results", "run_of", "vector_files", "write_vectors"]
+__all__ = ["keeps_forest", "read_vectors", "run_of", "vector_files", "write_vectors"]
 
 StrPath: TypeAlias = str | os.PathLike[str]
 Read: TypeAlias = Callable[[VectorFile], Vectors]
 Write: TypeAlias = Callable[[Path, Vectors], None]
 
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
-_HEAD = 1 << 16  # bytes of a file that tell vectors from text
 _FASTTEXT = (793712314).to_bytes(4, "little")
 _SAVE_AGAIN = "In gensim save them with model.wv.save_word2vec_format('vectors.bin', binary=True), and give that file."
 
@@ -85,35 +82,6 @@ def vector_files(path: StrPath) -> tuple[Path, ...]:
     """Return the files or folders that ``write_vectors`` puts in place for a name."""
     target = Path(path)
     return (target, text.metadata_of(target)) if format_suffix(target.name) == ".tsv" else (target,)
-
-
-def refuse_results(names: Iterable[str]) -> None:
-    """Refuse what is given as text but holds results: a folder that we have written, a file of it, or vectors."""
-    for path in map(Path, names):
-        if path.is_dir() or path.name in RESULTS:
-            _refuse_folder(path, path if path.is_dir() else path.parent)
-        if path.is_file() and _holds_vectors(path):
-            look = f"Look into them with: wordforest inspect {shlex.quote(str(path))}"
-            raise InputError(f"{path}: these are vectors, not text. {look}. To learn new ones, name a text.")
-
-
-def _refuse_folder(path: Path, folder: Path) -> None:
-    shown, part = shlex.quote(str(folder)), "" if path == folder else "part of "
-    if is_run_folder(folder):
-        counts = f"; train takes its counts, {folder / COUNTS}, too" if is_counts_folder(folder / COUNTS) else ""
-        look = f"Look into it with: wordforest inspect {shown}. To learn again, name the text itself{counts}."
-        raise InputError(f"{path}: this is {part}a run, not text. {look}")
-    if is_counts_folder(folder):
-        learn = f"Learn from it alone with: wordforest train {shown} --out RUN"
-        raise InputError(f"{path}: this is {part}a counts folder, not text. {learn}")
-
-
-def _holds_vectors(path: Path) -> bool:
-    if format_suffix(path.name) in (".bin", ".npz", ".safetensors"):
-        return True
-    with opened(str(path)) as handle:
-        head = handle.read(_HEAD)
-    return text.looks_binary(head) or text.looks_like_rows(head)
 
 
 def keeps_forest(path: StrPath) -> bool:

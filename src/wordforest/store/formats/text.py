@@ -91,16 +91,6 @@ def looks_binary(head: bytes) -> bool:
     return bool(_HEADER.fullmatch(first) and _CONTROL.search(rest) and not is_row)
 
 
-def looks_like_rows(head: bytes) -> bool:
-    """Return whether the first lines are rows of vectors, below a header or not: a word and at least three numbers."""
-    lines = head.split(b"\n")[:-1]
-    if lines and _HEADER.fullmatch(lines[0]):
-        lines = lines[1:]
-    rows = [line.split() for line in lines[:_FIRST_LINES]]
-    is_row = [len(row) > 3 and len(row) == len(rows[0]) and all(map(_is_number, row[1:])) for row in rows]
-    return len(rows) > 1 and all(is_row)
-
-
 def read_binary(source: VectorFile) -> Vectors:
     """Return the vectors of word2vec's binary format; memory grows with what is read, not with the header."""
     words: list[bytes] = []
