@@ -290,7 +290,15 @@ CASES = (
     ),
     *_cases("run", SEE + " badrun", "badrun/vocab.tsv", {"vocab.tsv with a count in letters": b"the\t5\ncat\tfive\n"}),
     *_cases("run", SEE + " badrun", "badrun/history.jsonl", {"a line of history.jsonl is cut": b'{"a": 1}\n{"b": \n'}),
-    *_cases("run", SEE + " badrun", "badrun/labels.tsv", {"a line of labels.tsv without a tab": b"3\tships\n4 seas\n"}),
+    *_cases(
+        "run",
+        SEE + " badrun",
+        "badrun/labels.tsv",
+        {
+            "a line of labels.tsv without a tab": b"3\tships\n4 seas\n",
+            "a third column of labels.tsv that is not hidden": b"3\tships\tgone\n",
+        },
+    ),
     Case("run", "it exists already", "train corpus.txt --out run --quiet"),
     Case("run", "complete, with other settings", "train counts --out run --resume --quiet --trees 2"),
     *_cases(

@@ -203,7 +203,7 @@ def test_labels_that_somebody_wrote_are_read_and_kept(tmp_path: Path) -> None:
         ("0\tone\n3\tthree", "line 2: expected the number of a node from 0 to 2"),
         ("-1\tone", "line 1: expected"),
         ("1\t ", "line 1: expected"),
-        ("1\tone\tno", "line 1: the third column is 'no', but must be `hidden` or empty"),
+        ("1\tone\tno", "line 1: expected hidden or nothing in the third column, but 'no' came"),
         ("1\tone\n1\tuno", "line 2: node 1 has a label already. Keep one of them"),
     ],
 )

@@ -261,7 +261,10 @@ def parse_labels(where: Path | str, text: str, n_nodes: int) -> dict[int, NodeNo
                 f"{row[:80]!r} came. Mend or remove the line."
             )
         if mark not in ("", "hidden"):
-            raise InputError(f"{where}, line {line}: the third column is {mark[:80]!r}, but must be `hidden` or empty.")
+            raise InputError(
+                f"{where}, line {line}: expected hidden or nothing in the third column, but {mark[:80]!r} came. "
+                "Mend the line."
+            )
         if int(number) in notes:
             raise InputError(f"{where}, line {line}: node {int(number)} has a label already. Keep one of them.")
         notes[int(number)] = NodeNote(name, bool(mark), remark)

@@ -16,9 +16,10 @@
 
   /** The fields that change it, or why there are none. */
   wf.noteForm = (model, index, node) => {
-    if (!wf.source.write) return null; // a file that was sent
+    if (wf.offline) return null;
+    const why = wf.source.write ? model.fixed : "Others can reach this page, so it takes no notes.";
     const about = (...content) => el("details", { class: "edit nopicture" }, el("summary", {}, "Rename, hide or annotate"), content);
-    if (model.fixed) return about(el("p", { class: "none" }, model.fixed));
+    if (why) return about(el("p", { class: "none" }, why));
     const note = model.noted(node), told = el("p", { class: "told", role: "status" });
     const field = (kind, part, most) => el("label", {}, NAMES[part], el(kind, { name: part, maxlength: most, dir: "auto",
       placeholder: part === "name" ? model.labels[node].join(", ") : null }));
