@@ -334,4 +334,4 @@ def test_why_nothing_can_be_written_is_told(driver, models):  # noqa: F811 the f
             page.first(".edit summary").click()
             assert "kept in run folders" in page.texts(".edit p")[0]
             page.script("window.wordforest.source.write = null; window.wordforest.open()")  # as without a token
-            page.wait(lambda: page.texts(".edit p") == ["Others can reach this page, so it takes no notes."])
+            page.wait(lambda page=page: page.texts(".edit p") == ["Others can reach this page, so it takes no notes."])
