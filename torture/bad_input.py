@@ -216,6 +216,11 @@ CASES = (
     ),
     Case("text", "a column, but no table", "count corpus.txt --text body --out new --quiet"),
     Case("text", "an unknown protocol", "count xyz://host/file --out new --quiet"),
+    Case("text", "an unknown tokenizer", "count corpus.txt --out new --quiet --tokenizer chinese"),
+    Case("text", "a pattern that is none", "count corpus.txt --out new --quiet --tokenizer regex:[a"),
+    Case("text", "a language that spaCy lacks", "count corpus.txt --out new --quiet --tokenizer spacy:qq"),
+    Case("text", "a function as tokenizer", "count corpus.txt --out new --quiet --tokenizer python:os.system"),
+    Case("text", "phrases of what has none", "count corpus.txt --out new --quiet --phrases-of run"),
     Case("text", "no word is frequent enough", TRAIN + " --min-count 999"),
     Case(
         "text",

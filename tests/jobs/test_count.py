@@ -58,6 +58,33 @@ def test_texts_of_python_are_counted_once_and_resumed(lines: list[str], tmp_path
         wf.count_corpus(lines[1:], tmp_path / "counts", min_count=2, resume=True)
 
 
+def test_one_nul_in_much_text_ends_nothing_that_was_not_strict(tmp_path: Path) -> None:
+    lines, path = b"the quick brown fox jumps\n" * 400_000, tmp_path / "a.txt"  # more than a chunk
+    path.write_bytes(lines[:9_000_000] + b"\0" + lines[9_000_000:])
+    with pytest.raises(InputError, match=r"a.txt: line 346154, column 23: found a NUL byte.*--errors replace or skip"):
+        wf.count_corpus(path, tmp_path / "strict")
+    whole = dict.fromkeys(("the", "quick", "brown", "fox", "jumps"), 400_000)
+    for errors, expected in (("skip", whole), ("replace", whole | {"jumps": 399_999, "ju": 1, "mps": 1})):
+        found = wf.count_corpus(path, tmp_path / errors, errors=errors, min_count=1).vocabulary
+        assert dict(zip(found.words, found.counts.tolist(), strict=True)) == expected
+
+
+def test_a_folder_and_a_pattern_take_what_is_text_and_name_the_rest(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a ship\n")
+    (folder / "b.csv").write_text("id,body\n1,the ship sails\n2,no ship sails\n")
+    (folder / "c.pdf").write_bytes(b"%PDF-1.4\n\0\1\2")
+    (folder / "d.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (folder / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
+    for i, given in enumerate((folder, f"{folder}/*")):
+        ended = run_command("count", str(given), "--out", str(tmp_path / f"{i}"), "--min-count", "1")
+        assert ended.returncode == 0, ended.stderr
+        assert f"skipped what is not text: {folder / 'c.pdf'}, {folder / 'd.png'}\n" in ended.stderr
+        assert "DS_Store" not in ended.stderr
+        assert (tmp_path / f"{i}" / "vocab.tsv").read_text().split()[::2] == ["ship", "sails", "a", "no", "the"]
+
+
 def test_lists_of_tokens_are_noted_as_split_already(lines: list[str]) -> None:
     for run in (
         wf.train([line.split() for line in lines], **FAST),

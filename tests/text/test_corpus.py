@@ -120,6 +120,20 @@ def test_a_generator_is_read_once_and_its_file_goes_away() -> None:
     assert not place.exists()
 
 
+def test_what_other_packages_hold_texts_in_is_read_like_a_list_of_them() -> None:
+    polars, spacy = pytest.importorskip("polars"), pytest.importorskip("spacy")
+    expected, nlp = count(TEXTS, min_count=1), spacy.blank("en")
+    frame = {"n": [1, 2, 3], "body": TEXTS}
+    columns = (pd.Series(TEXTS, dtype="string"), polars.Series(TEXTS), polars.DataFrame(frame), pd.DataFrame(frame))
+    for one in (*columns, (text for text in TEXTS), nlp.pipe(text.replace("-", " ") for text in TEXTS)):
+        found = count(one, min_count=1)
+        assert found.vocabulary.words == expected.vocabulary.words
+
+
+def test_texts_without_spaces_are_texts() -> None:
+    assert as_corpus(["我爱北京天安门我爱北京", "他来到了网易杭研大厦"]) == ["2 texts"]
+
+
 def test_lists_of_tokens_are_split_as_they_are() -> None:
     counts = count([["U.S.", "New York", "ships"], ["ships", "U.S."]], min_count=1)
     assert counts.vocabulary.words == ("ships", "u.s.", "new_york")

@@ -232,11 +232,20 @@ def test_columns_and_frames_of_pandas_are_read_by_their_index() -> None:
     assert found(pd.DataFrame({0: texts, 1: 5})) == [*zip("012", texts, strict=True)]
 
 
+def test_columns_and_frames_of_polars_are_read_in_their_order() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(ROWS).rename({"id": "key"})
+    texts = [*enumerate(row["body"] for row in ROWS)]
+    expected = [(str(i), text) for i, text in texts]
+    assert found(frame["body"]) == found(frame, text="body") == found(frame) == found(frame.lazy()) == expected
+    kept = read_documents(frame, text="body", id="key", keep=["year"])
+    assert [(one.id, one.fields) for one in kept] == [(row["id"], {"year": row["year"]}) for row in ROWS]
+
+
 def test_documents_of_spacy_are_their_words() -> None:
-    tokens = [
-        SimpleNamespace(text=text, is_punct=text == ".", is_space=text == "\n") for text in ("A", "ship", ".", "\n")
-    ]
-    assert found([tokens]) == [("0", ["A", "ship"])]
+    nlp = pytest.importorskip("spacy").blank("en")
+    assert found([nlp("A ship.\n\nIt's far")]) == [("0", ["A", "ship", "It", "'s", "far"])]
+    assert found(nlp.pipe(["A ship.", ""])) == [("0", ["A", "ship"]), ("1", [])]
 
 
 @given(ids=st.lists(st.sampled_from(["a", "b", "a#2", "", "a#3"]), max_size=8))

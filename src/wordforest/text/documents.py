@@ -119,7 +119,7 @@ def read_documents(
 
 def is_frame(source: Any) -> bool:
     """Say whether an object is a data frame, of pandas or Polars."""
-    return hasattr(source, "columns") and hasattr(source, "head")
+    return hasattr(type(source), "columns") and hasattr(source, "head")  # its type: a lazy frame would look for them
 
 
 def read_files(
@@ -192,6 +192,7 @@ def _from_items(items: Iterator[Any], labels: Any, columns: Columns, notice: Not
 
 
 def _from_frame(frame: Any, columns: Columns, notice: Notice) -> Iterator[Document]:
+    frame = frame.collect() if hasattr(frame, "collect") else frame
     by_name = {str(name): frame[name] for name in frame.columns}
     first = islice(zip(*by_name.values(), strict=True), _LOOK)
     own = _columns_of([dict(zip(by_name, row, strict=True)) for row in first], columns, notice, [*by_name])

@@ -66,7 +66,7 @@ def find_sources(
 ) -> list[str]:
     """Return the files that a corpus stands for: files, folders (sorted, with subfolders), globs, URLs, '-'.
 
-    Of a folder those that are text, or tables of texts; a ``notice`` names the others.
+    Of a folder or a glob those that are text, or tables of texts; a ``notice`` names the others.
     """
     items = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     try:
@@ -176,10 +176,7 @@ def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
     if path.is_dir():
         found = (p for p in path.rglob("*") if p.is_file())
         files = sorted(str(p) for p in found if not any(part[0] == "." for part in p.relative_to(path).parts))
-        texts = [file for file in files if not _is_binary(file)]
-        if len(texts) < len(files):
-            notice(f"{item}: skipped what is not text: {_listed(sorted({*files} - {*texts}))}")
-        if not texts:
+        if not (texts := _texts_among(files, item, notice)):
             raise InputError(f"{item}: the folder holds no text files. Name a folder with text files in it.")
         return texts
     if path.exists():
@@ -188,7 +185,15 @@ def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
     matches = sorted(m for m in glob.glob(item, recursive=True) if Path(m).is_file())  # noqa: PTH207 absolute globs too
     if not matches:
         raise InputError(f"{item}: no such file or folder. Check the path.")
-    return matches
+    return _texts_among(matches, item, notice) or matches  # what is wrong with the first is told when it is read
+
+
+def _texts_among(files: list[str], item: str, notice: Callable[[str], None]) -> list[str]:
+    """Return the files that are text, or tables of texts; a notice names the others."""
+    texts = [file for file in files if not _is_binary(file)]
+    if len(texts) < len(files):
+        notice(f"{item}: skipped what is not text: {_listed(sorted({*files} - {*texts}))}")
+    return texts
 
 
 def _is_binary(file: str) -> bool:
