@@ -149,7 +149,7 @@ def count(
     phrases: bool = default("phrases"),
     rules: TextRules | None = None,
     executor: Executor | None = None,
-    scratch_folder: Path | None = None,
+    scratch_folder: str | Path | None = None,
     memory: int | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> Counts:

@@ -89,7 +89,7 @@ class Data:
         return self.files[task]
 
 
-def find_data(data: str | Path | None = None, cache: Path | None = None) -> Data:
+def find_data(data: str | Path | None = None, cache: str | Path | None = None) -> Data:
     """Return the data in the folder ``data``, else in that of WORDFOREST_DATA, else in ``cache``, else in gensim.
 
     The first place that is named counts alone; the cache counts if anything is in it. A folder holds wordsim/*.txt,
@@ -102,7 +102,7 @@ def find_data(data: str | Path | None = None, cache: Path | None = None) -> Data
         if not found.files:
             raise InputError(f"{found.place}: expected a folder with {_EXPECTED}, found none of them. Check the path.")
         return found
-    if cache is not None and (found := _in_folder(cache, str(cache))).files:
+    if cache is not None and (found := _in_folder(Path(cache), str(cache))).files:
         return found
     if not (found := _in_gensim()).files:
         tried = f", nothing is in {cache}" if cache is not None else ""

@@ -36,12 +36,12 @@ class ScratchFiles:
     down what is finished, ``notes`` reads it again.
     """
 
-    def __init__(self, folder: Path | None = None, memory: int | None = None, *, named: bool = False) -> None:
+    def __init__(self, folder: str | Path | None = None, memory: int | None = None, *, named: bool = False) -> None:
         self._files: dict[str, IO[bytes]] = {}
         self._in_memory: dict[int, NDArray[np.uint8]] = {}
         self.memory = memory or three_quarters()
         self.named = named and folder is not None
-        self._folder = folder or Path(tempfile.gettempdir())
+        self._folder = Path(folder or tempfile.gettempdir())
         self._left = min(self.memory // 4, 1 << 30) if self.named else self.memory // 4
         self._lock = threading.Lock()
         self._end = 0  # of the file of parts

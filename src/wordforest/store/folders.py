@@ -110,7 +110,7 @@ def is_run_folder(path: Path) -> bool:
     return (path / CODES).is_file()
 
 
-def save_run(folder: str | Path, run: Run, codes: Path | None = None) -> None:
+def save_run(folder: str | Path, run: Run, codes: str | Path | None = None) -> None:
     """Write a run in place of the results that a folder holds; codes come last: a folder that has them is complete.
 
     ``codes`` is a file that holds the codes already, on the same disk; it takes its place.
@@ -129,7 +129,7 @@ def save_run(folder: str | Path, run: Run, codes: Path | None = None) -> None:
         if codes is None:
             write_csr(staging / CODES, run.codes.astype(np.float32, copy=False))
         else:
-            codes.rename(staging / CODES)
+            Path(codes).rename(staging / CODES)
 
 
 def _plain(nodes: dict[str, NDArray[Any]]) -> dict[str, list[float]]:

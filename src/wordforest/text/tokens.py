@@ -96,7 +96,7 @@ def read_tokens(
     rules: TextRules | None = None,
     *,
     executor: Executor | None = None,
-    scratch_folder: Path | None = None,
+    scratch_folder: str | Path | None = None,
     scratch: ScratchFiles | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     notice: Callable[[str], None] = warn,
