@@ -96,7 +96,7 @@ class DocumentCoder:
 class MeanCoder:
     """Gives documents the mean of what their words have of nodes (V, M), for forests that cannot code documents."""
 
-    words: CSR
+    words: CSR | Dense
     weights: Dense  # how much a word tells, (V,)
     forest: Forest
 
@@ -105,13 +105,13 @@ class MeanCoder:
         if embeddings is not None:
             raise InputError("embeddings came, but words alone place documents on this forest. Leave them out.")
         values = (1 + np.log(counts.data.astype(np.float32))) * self.weights[counts.indices]
-        values *= np.diff(self.words.indptr)[counts.indices] > 0  # a word without codes is as good as unknown
-        total = np.bincount(np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)), values, counts.shape[0])
-        values /= np.repeat(np.where(total > 0, total, 1), np.diff(counts.indptr)).astype(np.float32)
-        mean: Any = sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape) @ self.words
+        told: Any = sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+        total = told.sum(axis=1)  # (n,)
+        told.data /= np.repeat(np.where(total > 0, total, 1), np.diff(told.indptr))
+        mean: Any = sparse.csr_array(told @ self.words)
         mean.sort_indices()
         known = np.diff(counts.indptr)
-        return Shares(mean.astype(np.float32), (known / (known + _SHORT)).astype(np.float32))
+        return Shares(mean, (known / (known + _SHORT)).astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,6 +22,8 @@ from wordforest.text import Vocabulary
 from wordforest.text.documents import read_documents
 from wordforest.vectors import Vectors, forest_of
 
+_FEW = 0.2  # share of values up to which sparse products are quicker
+
 
 class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns documents, strings or lists of tokens, into the share that every node of a forest has in each of them.
@@ -93,5 +95,9 @@ def document_coder(model: Run | Vectors) -> Topics:
     source = open_source(model)
     vectors = source.vectors
     counts = np.zeros(len(vectors), np.int64) if source.counts is None else source.counts
-    coder: Any = MeanCoder(word_shares(vectors), word_weights(counts), forest_of(vectors))
+    words: Any = word_shares(vectors).astype(np.float32)
+    weights = word_weights(counts) * (np.diff(words.indptr) > 0)  # a word without codes is as good as unknown
+    if words.nnz > _FEW * len(vectors) * vectors.n_dimensions:
+        words = words.toarray()
+    coder: Any = MeanCoder(words, weights, forest_of(vectors))
     return Topics(Vocabulary(vectors.words, counts), source.rules, coder, sparse.csr_array(vectors.matrix))

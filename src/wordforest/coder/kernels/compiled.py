@@ -361,6 +361,7 @@ def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most
     """
     n, M = XD.shape
     slope = np.empty(M, dtype=XD.dtype)
+    every, on = np.arange(M), np.empty(M, dtype=np.int64)
     longest = 0
     for v in range(n):
         a = A[v]
@@ -369,10 +370,11 @@ def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most
         while rounds < most:
             rounds += 1
             floor = max(tol, rounding * a.max())
-            if _sweep(a, slope, DD, False) <= floor:
+            if _sweep(a, slope, DD, every, False) <= floor:
                 break
+            n_on = _places_on(a, on)
             for _ in range(_ON_SWEEPS):
-                if _sweep(a, slope, DD, True) <= floor:
+                if _sweep(a, slope, DD, on[:n_on], True) <= floor:
                     break
             else:  # where atoms are much alike, sweeps creep
                 while _jump(a, slope, DD):
@@ -383,10 +385,21 @@ def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most
 
 
 @kernel
-def _sweep(a: Array, slope: Array, DD: Array, only_on: bool) -> float:
-    """Move coordinates to where each is best, all or those that are on; return the largest move in lengths of atoms."""
-    largest = 0.0
+def _places_on(a: Array, on: Array) -> int:
+    """Write which coordinates are on to the start of ``on``; return how many there are."""
+    n = 0
     for k in range(len(a)):
+        if a[k] != 0:
+            on[n] = k
+            n += 1
+    return n
+
+
+@kernel
+def _sweep(a: Array, slope: Array, DD: Array, places: Array, only_on: bool) -> float:
+    """Move some coordinates to where each is best, or those of them that are on; return the largest move in atoms."""
+    largest = 0.0
+    for k in places:
         if (only_on and a[k] == 0) or DD[k, k] <= 0:
             continue
         new = max(a[k] + slope[k] / DD[k, k], a.dtype.type(0))
