@@ -162,6 +162,8 @@ def pictures(runs: list[str], out: Path, words: list[str], analogy: list[str]) -
         "analogy": f"/analogy/{','.join(analogy)}",
         "map": "/map",
     }
+    if len(runs) > 1:
+        pages["across"] = f"/across/{words[0]}"
     written = []
     with tempfile.TemporaryDirectory() as scratch, served(runs) as url, browser(Path(scratch)) as driver:
         open_page(driver, url + word[1:])

@@ -29,8 +29,9 @@
           : el("p", { class: "none" }, "None: its vector is zero.")),
         wf.nearest(panel.neighbors, common));
     });
-    const told = common.length ? ["Near it in all of them: ", common.flatMap((one, i) => [i ? ", " : "", wf.wordLink(one)]), "."]
-      : lists.length > 1 ? "No word is among its nearest in all of them." : null;
+    const all = lists.length === wf.models.length ? "all of them" : "all that know it";
+    const told = common.length ? ["Near it in " + all + ": ", common.flatMap((one, i) => [i ? ", " : "", wf.wordLink(one)]), "."]
+      : lists.length > 1 ? "No word is among its nearest in " + all + "." : null;
     return {
       title: el("span", {}, wf.text(word), el("span", { class: "label" }, " across " + (wf.models.length === 1 ? "one model" : wf.models.length + " models"))),
       name: word + " across models",
