@@ -32,6 +32,11 @@ def test_cosines_of_an_additive_forest_are_not_those_of_its_codes(readable: Path
     assert to_gensim(raw).similarity("king", "man") != pytest.approx(vectors.similarity("king", "man"), abs=1e-3)
 
 
+def test_a_word_without_a_code_is_far_from_all():
+    keyed = to_gensim(wf.Vectors(["a", "b", "none"], [[1, 0], [1, 1], [0, 0]]))
+    assert keyed.most_similar("a", topn=2)[1] == ("none", 0.0)
+
+
 def test_counts_are_known_of_a_run_alone(plain: wf.Run):
     assert to_gensim(plain).get_vecattr("king", "count") == plain.counts[plain.words.index("king")]
     with pytest.raises(KeyError):

@@ -18,6 +18,8 @@ def to_gensim(model: Model) -> Any:
     vectors, counts, _ = open_source(model)
     keyed = KeyedVectors(vectors.n_dimensions)
     keyed.add_vectors([*vectors.words], vectors.comparable.dense)
+    keyed.fill_norms()
+    keyed.norms[keyed.norms == 0] = 1  # words without a code: gensim would divide 0 by 0
     if counts is not None:
         keyed.allocate_vecattrs(["count"], [counts.dtype])
         keyed.expandos["count"][:] = counts
