@@ -238,6 +238,7 @@ def test_the_command_line_finds_and_shows_them(text, tmp_path):
     ):
         ended = run_command(*line.split())
         assert ended.returncode == 0, ended.stderr
+        assert ("phrases, such as hong_kong, los_angeles" in ended.stderr) == ("--phrases " in line)
     ended = run_command("concordance", run, str(text), "hong kong", "-k", "2")
     assert ended.returncode == 0, ended.stderr
     assert "hong kong" in ended.stdout

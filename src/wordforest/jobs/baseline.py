@@ -20,7 +20,17 @@ from wordforest.baselines.word2vec import Word2VecSettings, learn_word2vec
 from wordforest.coder.forest import Forest
 from wordforest.counts.tally import with_phrases
 from wordforest.errors import InputError
-from wordforest.jobs.count import Counted, as_read, associate, counts_for, look_at, notice_of, reading, sources_of
+from wordforest.jobs.count import (
+    Counted,
+    as_read,
+    associate,
+    counts_for,
+    look_at,
+    notice_of,
+    reading,
+    sources_of,
+    tell_phrases,
+)
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
 from wordforest.jobs.train import learn_in_job
@@ -161,6 +171,8 @@ def read_sentences(job: Job, names: Corpus, settings: CountSettings) -> Sentence
     place = ScratchFiles(job.folder, job.memory)
     tokens, phrases = with_phrases(tokens, settings.words, settings.rules, place, job.executor)
     vocabulary, rows = choose_words(tokens.words, tokens.counts, settings.words, phrases=phrases)
+    if settings.phrases:
+        tell_phrases(job, vocabulary)
     lookup = np.append(rows, np.int32(-1))  # a sentence border, -1, finds the last
     with tempfile.TemporaryFile(dir=job.folder) as spool:  # the ids mapped from it outlive the handle
         for start in range(0, len(tokens.ids), _PIECE):

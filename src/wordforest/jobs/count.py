@@ -168,17 +168,29 @@ def _tally(
     if isinstance(job.executor, Cluster):
         if names.file:
             raise InputError("texts of Python cannot be read by the workers of a cluster. Write them to a file.")
-        return tally_on_cluster(sources, settings, rules, job.executor, on_progress, notice_of(job))
-    return tally_corpus(
-        Corpus(sources),
-        settings.windows,
-        settings.words,
-        rules,
-        place,
-        executor=job.executor,
-        on_progress=on_progress,
-        notice=notice_of(job),
-    )
+        tally: Tally | ClusterTally = tally_on_cluster(
+            sources, settings, rules, job.executor, on_progress, notice_of(job)
+        )
+    else:
+        tally = tally_corpus(
+            Corpus(sources),
+            settings.windows,
+            settings.words,
+            rules,
+            place,
+            executor=job.executor,
+            on_progress=on_progress,
+            notice=notice_of(job),
+        )
+    if settings.phrases and not known:
+        tell_phrases(job, tally.vocabulary)
+    return tally
+
+
+def tell_phrases(job: Job, vocabulary: Vocabulary) -> None:
+    """Say how many phrases were found, with the most frequent."""
+    n, some = len(vocabulary.phrases), ", ".join(one.word for one in vocabulary.phrases[:5])
+    job.report.say(f"{n} phrases, such as {some}" if n else "no words go together often enough to be a phrase")
 
 
 def notice_of(job: Job) -> Callable[[str], None]:

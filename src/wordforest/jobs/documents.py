@@ -31,7 +31,7 @@ from wordforest.documents.topics import (
     named,
 )
 from wordforest.errors import InputError
-from wordforest.jobs.count import notice_of
+from wordforest.jobs.count import notice_of, tell_phrases
 from wordforest.jobs.job import Job, versions
 from wordforest.jobs.train import learn_in_job
 from wordforest.reading import Labels, label_nodes
@@ -112,6 +112,8 @@ def learn_topics_of(
             notice=notice_of(job),
         )
         rules = replace(rules, known_phrases=vocabulary.phrases)
+        if phrases:
+            tell_phrases(job, vocabulary)
         history: list[dict[str, Any]] = []
 
         def learn(rows: Any, plan: Any) -> Any:
