@@ -67,6 +67,15 @@ def test_the_component_goes_to_the_disk_with_its_model(readable: Path, tmp_path:
     assert after._.nodes == pytest.approx(before._.nodes)
 
 
+def test_a_component_that_was_used_takes_another_model(readable: Path, tmp_path: Path):
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe("wordforest", config={"run": str(readable)})
+    nlp(TEXT)
+    wf.write_vectors(tmp_path / "other", wf.Vectors(["crown"], [[1.0]]))
+    doc = component.from_disk(tmp_path / "other")(nlp.make_doc(TEXT))
+    assert (doc[1]._.nodes, doc[4]._.nodes, doc._.nodes) == ((), (0,), {0: 1.0})
+
+
 def test_a_path_that_is_wrong_is_told_with_the_first_document():
     nlp = spacy.blank("en")
     nlp.add_pipe("wordforest", config={"run": "nowhere"})
