@@ -68,6 +68,16 @@ def test_words_with_capitals_stay_apart():
     assert wf.WordForestVectorizer(vectors).transform(["Rome"]).toarray().tolist() == [[1, 0]]
 
 
+def test_phrases_of_the_run_are_joined(tmp_path: Path):
+    texts = ["she sails to the harbour at dawn", "a ship leaves the harbour late", "the cook bakes bread at dawn"] * 60
+    wf.train(texts, phrases=True, trees=2, branching=(2,), min_count=1, epochs=1, out=tmp_path / "run")
+    ours = wf.WordForestVectorizer(tmp_path / "run", sparse_output=False)
+    phrase, tokens = ours.transform(["Bread at Dawn"]), ours.transform([["bread_at_dawn"]])
+    assert "bread_at_dawn" in ours.vectors_.key_to_index
+    np.testing.assert_array_equal(phrase, tokens)
+    assert phrase.any()
+
+
 def test_names_are_labels_from_the_root_down(readable: Path):
     ours = wf.WordForestVectorizer(readable)
     names = ours.get_feature_names_out()

@@ -17,7 +17,15 @@ from wordforest.vectors import Vectors
 
 _TAGS = ["wordforest", "word-vectors", "sparse-coding", "interpretability"]
 _SHOWN = 3  # trees of the forest, as an example
-_NOT_TOLD = ("versions", "words", "history", "fingerprint", "corpus", "documents")  # apart, or too long for a card
+_NOT_TOLD = (
+    "versions",
+    "words",
+    "history",
+    "fingerprint",
+    "corpus",
+    "documents",
+    "known_phrases",
+)  # apart, or too long for a card
 _LONGEST = 80  # characters of a setting
 
 
