@@ -177,3 +177,31 @@ def test_what_is_proposed_at_the_end_works(desk, tmp_path, typed):
         more = ["--export", "page.html"] if words[0] == "explore" else []
         result = run_command(*words, *more, cwd=tmp_path)
         assert (line, result.returncode, result.stderr[-300:] * result.returncode) == (line, 0, "")
+
+
+# What a new user gets wrong, and what tells the way; an interrupt, a wrong kind of file and what is absent are above.
+MISTAKES = {
+    "train corpu.txt --out x": "corpu.txt: no such file or folder. Did you mean corpus.txt?",
+    "inspect runn": "Did you mean run?",
+    "trian corpus.txt --out x": "Did you mean 'train'?",
+    "train corpus.txt --out x --tree 4": "--trees",
+    "train corpus.txt --out x --preset readble": "'readable'",
+    "train corpus.txt": "Add for example --out my_train.",
+    "train corpus.txt --out run": "add --force to replace it or choose another --out",
+    "neighbors run kign": "Did you mean king?",
+    "train empty.txt --out x": "empty.txt: the corpus holds no words",
+    "train table.csv --text bodi --out x": "Its columns are: id, body",
+    "train table.csv --text body --out x --lam much": "must be auto, or a finite number",
+    "evaluate run --tasks similarityy": "expected some of similarity, analogy",
+}
+
+
+@pytest.mark.parametrize("typed", MISTAKES)
+def test_a_mistake_is_told_with_the_way_out(desk, tmp_path, typed):
+    shutil.copytree(desk, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "table.csv").write_text("id,body\n1,hello there my friend\n")
+    said = run_command(*typed.split(), cwd=tmp_path)
+    assert said.returncode == 2
+    assert MISTAKES[typed] in " ".join(said.stderr.split())
+    assert len(said.stderr.splitlines()) <= 3

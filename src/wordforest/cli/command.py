@@ -135,7 +135,8 @@ def _given(typed: dict[str, Any], rows: Sequence[Option], command: str) -> dict[
     given = {**(_from_file(path, rows) if path else {}), **{name: _checked(name, v) for name, v in given.items()}}
     for row in rows:
         if row.default is ... and row.name not in given:
-            raise InputError(f"missing option --{row.name}: {row.help} Try: wordforest {command} --help")
+            what = row.help.removesuffix(" Required.")
+            raise InputError(f"missing option --{row.name}: {what} Add for example --{row.name} my_{command}.")
     return given
 
 

@@ -14,6 +14,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -247,9 +248,18 @@ def opened(name: str) -> Iterator[BinaryIO]:
             if size and (left := _size(stream)) is not None and left < size:
                 raise InputError(f"{name}: it shrank from {size} to {left} bytes while it was read. Write it again.")
     except FileNotFoundError as error:
-        raise InputError(f"{name}: no such file or folder. Check the path.") from error
+        raise InputError(no_such_file(name)) from error
     except damage as error:
         raise InputError(f"{name}: cannot be read to its end ({error}). Download or write it again.") from error
+
+
+def no_such_file(name: str) -> str:
+    """Return that there is no such file, and the one in its folder that was perhaps meant."""
+    path, close = Path(name), []
+    if "://" not in name and path.parent.is_dir():
+        close = get_close_matches(path.name, [one.name for one in path.parent.iterdir()], 1)
+    meant = f"Did you mean {path.parent / close[0]}?" if close else "Check the path."
+    return f"{name}: no such file or folder. {meant}"
 
 
 def created(path: Path, suffix: str) -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal
 
 from wordforest.errors import InputError
-from wordforest.runtime.disk import COMPRESSION, opened
+from wordforest.runtime.disk import COMPRESSION, no_such_file, opened
 
 Errors = Literal["strict", "replace", "skip"]
 
@@ -184,7 +184,7 @@ def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
         return [item]
     matches = sorted(m for m in glob.glob(item, recursive=True) if Path(m).is_file())  # noqa: PTH207 absolute globs too
     if not matches:
-        raise InputError(f"{item}: no such file or folder. Check the path.")
+        raise InputError(no_such_file(item))
     return _texts_among(matches, item, notice) or matches  # what is wrong with the first is told when it is read
 
 
