@@ -18,14 +18,17 @@ def test_a_notebook_shows_bars_in_one_output_and_nothing_where_none_are_wanted(c
         "import wordforest as wf\nfrom wordforest.runtime import machine\nmachine._told.append('')",
         f"run = wf.train({str(corpus)!r}, trees=1, out='run')",
         f"run = wf.train({str(corpus)!r}, trees=1, report=False)",
+        f"topics = wf.TopicForest(levels=(2, 4)).fit({str(corpus)!r})",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbclient.NotebookClient(
         book, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
     ).execute()
-    _, shown, silent = (cell.outputs for cell in book.cells)
+    _, shown, silent, fitted = (cell.outputs for cell in book.cells)
     assert [output.output_type for output in shown] == ["display_data"], json.dumps(shown)[:2000]
     html, text = (shown[0].data[kind] for kind in ("text/html", "text/plain"))
     assert html.count("<progress") == 3
     assert [line.split(":")[0] for line in text.splitlines()] == ["read", "count", "learn", "wrote run"]
     assert silent == []
+    assert [output.output_type for output in fitted] == ["display_data"], json.dumps(fitted)[:2000]
+    assert fitted[0].data["text/plain"].startswith("learn: ")

@@ -18,6 +18,7 @@ from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows
 from wordforest.errors import InputError
 from wordforest.runtime.machine import check_room, gpu_memory_explained, one_blas_thread
+from wordforest.runtime.progress import Event
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -41,6 +42,13 @@ class Step:
     def last(self) -> bool:
         """Whether all words are coded exactly."""
         return self.batch == 0
+
+
+def progress_of(step: Step, n_words: int, unit: str) -> Event:
+    """Return how far learning is after a step, for who shows it."""
+    total = -(-step.words_seen // n_words) * n_words + n_words  # this pass and the last, exact one
+    total = step.words_seen if step.last else total
+    return Event("learn", step.words_seen, total, unit, {"objective": step.objective, "density": step.nonzeros})
 
 
 @dataclass(eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from wordforest.coder.clusters import keys_of
 from wordforest.coder.fit import Fitted, Plan, fit
 from wordforest.coder.forest import Forest
+from wordforest.coder.learn import progress_of
 from wordforest.coder.penalties import NonNegativeL1
 from wordforest.coder.rows import place_rows
 from wordforest.coder.stability import node_stability
@@ -33,6 +35,7 @@ from wordforest.options import OPTIONS, usual_density
 from wordforest.reading import label_nodes
 from wordforest.reading.html import forest_as_html
 from wordforest.runtime.machine import Executor, Threads, available_cores, check_device
+from wordforest.runtime.progress import Reporter, as_reporter
 from wordforest.text import RARE, TextRules, Vocabulary, WordRules
 from wordforest.text.documents import Document, read_documents
 from wordforest.vectors import Vectors
@@ -200,9 +203,10 @@ def word_embeddings(vocabulary: Vocabulary, vectors: Vectors) -> WordEmbeddings:
     return WordEmbeddings(matrix)
 
 
-def _fit_aloud(rows: Any, plan: Plan) -> Fitted:
-    """Learn, and warn of what a person should know."""
-    fitted = fit(rows, plan)
+def _fit_aloud(report: Reporter, rows: Any, plan: Plan) -> Fitted:
+    """Learn, show how far it is, and warn of what a person should know."""
+    n = rows.shape[0]
+    fitted = fit(rows, plan, on_step=lambda step, _: report(progress_of(step, n, "documents")))
     for notice in (*fitted.learned.notices, *fitted.notes):
         if not notice.startswith("note:"):
             warnings.warn(notice, ConvergenceWarning, stacklevel=2)
@@ -280,8 +284,16 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             executor=executor,
         )
         rules = replace(rules, known_phrases=vocabulary.phrases)
+        report = as_reporter(None)  # bars in a notebook
         topics = learn_topics(
-            vocabulary, bags, rules, settings, embeddings=self.embeddings, executor=executor, learn=_fit_aloud
+            vocabulary,
+            bags,
+            rules,
+            settings,
+            embeddings=self.embeddings,
+            executor=executor,
+            learn=partial(_fit_aloud, report),
+            say=report.say,
         )
         for note in topics.notes:
             warnings.warn(note, ConvergenceWarning, stacklevel=2)

@@ -15,7 +15,7 @@ from wordforest import store
 from wordforest.coder.clusters import keys_of
 from wordforest.coder.fit import Fitted, Plan, fit, start_named
 from wordforest.coder.forest import Forest
-from wordforest.coder.learn import State, Step, check_learning_fits
+from wordforest.coder.learn import State, Step, check_learning_fits, progress_of
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.stability import node_stability
@@ -160,7 +160,7 @@ def learn_in_job(
 
     def on_step(step: Step, state: State) -> None:
         history.append(history_row(step, time.monotonic() - started))
-        report(_progress(step, n_words, unit))
+        report(progress_of(step, n_words, unit))
         if not step.last:
             job.checkpoint.save(state.arrays, history)
 
@@ -178,12 +178,6 @@ def learn_in_job(
     if not (end := fitted.learned.history[-1]).last:  # the last step has reported the end
         report(Event("learn", end.words_seen, end.words_seen, unit))
     return fitted, history
-
-
-def _progress(step: Step, n_words: int, unit: str) -> Event:
-    total = -(-step.words_seen // n_words) * n_words + n_words  # this pass and the last, exact one
-    total = step.words_seen if step.last else total
-    return Event("learn", step.words_seen, total, unit, {"objective": step.objective, "density": step.nonzeros})
 
 
 def _sparse(job: Job, fitted: Fitted, *, unit: bool) -> tuple[sparse.csr_array, Path | None]:
