@@ -17,6 +17,14 @@ WRITTEN = {
     "atlas": "out.parquet",
     "codes": "out.parquet",
 }
+READERS = {
+    "huggingface": "wordforest.read_vectors('out')",
+    "sentence-transformers": "SentenceTransformer('out')",
+    "sparse-encoder": "SparseEncoder('out')",
+    "spacy": "spacy.load('out')",
+    "atlas": "embedding-atlas out.parquet --text text --x x --y y --labels out.labels.parquet",
+    "codes": "FROM 'out.parquet'",
+}
 NEEDED = {"sentence-transformers": "tokenizers", "sparse-encoder": "tokenizers", "spacy": "spacy"}
 
 
@@ -25,7 +33,9 @@ def test_export_writes_for_a_tool(form: str, readable: Path, tmp_path: Path):
     pytest.importorskip(NEEDED.get(form, "pyarrow"))
     out = "out.parquet" if form in ("atlas", "codes") else "out"
     ended = run_command("export", readable, out, "--format", form, "--license", "mit", cwd=tmp_path)
-    assert (ended.returncode, ended.stderr) == (0, f"wrote {out}\n")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.startswith(f"wrote {out}: ")
+    assert READERS[form] in ended.stderr
     assert (tmp_path / WRITTEN[form]).is_file()
     again = run_command("export", readable, out, "--format", form, cwd=tmp_path)
     assert (again.returncode, "add --force" in again.stderr) == (2, True)

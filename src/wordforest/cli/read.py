@@ -36,6 +36,14 @@ _FORMATS = (
     "*.txt *.vec word2vec text, *.bin word2vec binary, *.glove GloVe text, *.npz, *.safetensors, *.parquet, *.tsv for "
     "the Embedding Projector, else a run folder."
 )
+_READ_BY: dict[Tool, str] = {
+    "huggingface": "wordforest.read_vectors('{out}') reads it, and huggingface-cli uploads it",
+    "sentence-transformers": "SentenceTransformer('{out}') reads it",
+    "sparse-encoder": "SparseEncoder('{out}') reads it",
+    "spacy": "spacy.load('{out}') reads it",
+    "atlas": "embedding-atlas {out} --text text --x x --y y --labels {labels} shows it",
+    "codes": "SELECT word, label, value FROM '{out}' reads it",
+}
 
 
 @command()
@@ -150,7 +158,7 @@ def export(
     keep_existing(out, force)
     if form is not None:
         _export_to(form, vectors, out, lang, title, license)
-        sys.stderr.write(f"wrote {out}\n")
+        sys.stderr.write(f"wrote {out}: {_READ_BY[form].format(out=out, labels=out.with_suffix('.labels.parquet'))}\n")
         return
     loaded = read_vectors(vectors)
     labels = node_labels(loaded, 5, stop_words)
