@@ -27,7 +27,7 @@ FINE = {
     "segmented Thai": "มนุษย์ ทั้งหลาย เกิด มา มี อิสระ และ เสมอภาค กัน ใน เกียรติศักดิ์ และ สิทธิ",
     "German": "Donaudampfschifffahrtsgesellschaftskapitäne Straßenbahnhaltestellenüberdachung Größenverhältnisse",
     "Korean": "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다",
-    "English with a name": "the city of 北京市海淀区中关村 lies in the north of the country " * 2,
+    "English with a name": "the city of 北京市海淀区中关村 lies in the north of the country " * 4,
 }
 
 

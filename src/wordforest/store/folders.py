@@ -178,6 +178,7 @@ def _write_config(folder: Path, config: dict[str, Any]) -> None:
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the settings of a run or counts, with the phrases that were found."""
     config, path = read_json(folder / "config.json"), folder / "phrases.tsv"
+    config.pop(_PHRASES, None)  # not checked there
     return {**config, _PHRASES: _parse_phrases(path, read_text(path))} if path.exists() else config
 
 
