@@ -130,6 +130,21 @@ def test_what_other_packages_hold_texts_in_is_read_like_a_list_of_them() -> None
         assert found.vocabulary.words == expected.vocabulary.words
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"%PDF-1.4\n\xe2", "this is a PDF. Take the text out of it"),
+        (b"PK\x03\x04\0", "a document of an office program. Save it as text"),
+        (b"\x1f\x8b\x08", r"this is compressed. Rename it to end in .gz"),
+    ],
+)
+def test_what_was_named_but_is_no_text_is_told_as_what_it_is(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    for errors in ("strict", "skip"):
+        with pytest.raises(InputError, match=message):
+            read_tokens(tmp_path / "a.txt", TextRules(errors=errors))
+
+
 def test_texts_without_spaces_are_texts() -> None:
     assert as_corpus(["我爱北京天安门我爱北京", "他来到了网易杭研大厦"]) == ["2 texts"]
 

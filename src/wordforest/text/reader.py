@@ -25,6 +25,13 @@ Errors = Literal["strict", "replace", "skip"]
 CHUNK_BYTES = 8 << 20
 _TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_OTHERS = {  # what files that are no text begin with
+    b"%PDF-": "a PDF. Take the text out of it, for example with pdftotext",
+    b"PK\x03\x04": "an archive, or a document of an office program. Save it as text",
+    b"\x89PNG": "a picture. Name a text file",
+    b"\xff\xd8\xff": "a picture. Name a text file",
+    b"\x1f\x8b": "compressed. Rename it to end in .gz",
+}
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1b"})
 _REPLACEMENT = "\ufffd".encode()
 _HEAD = 1 << 16  # bytes of a file that tell whether it is text
@@ -250,6 +257,9 @@ def valid_utf8(data: bytes, source: str, line: int, errors: Errors) -> bytes:
         raise InputError(
             f"{source}: line 1: this is UTF-16, expected UTF-8. Convert it, for example with iconv -t UTF-8."
         )
+    for begin, what in _OTHERS.items() if line == 1 else ():
+        if data.startswith(begin):
+            raise InputError(f"{source}: this is {what}.")
     if (nul := data.find(b"\0")) >= 0:
         if errors == "strict":
             raise InputError(
