@@ -23,6 +23,7 @@ SHELLS = {"shell", "console", "sh", "bash"}
 SLOW = {"demo", "explore", "reproduce", "data"}  # parsed only
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_TEST = re.compile(r"(tests/[\w/]+\.py)((?:::\w+)*)")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -100,6 +101,20 @@ def test_links_lead_to_files():
     assert {page: links for page, links in dead.items() if links} == {}
 
 
+def missing_tests(text: str) -> list[str]:
+    """Return the tests that a text names, and that are not there."""
+    named = ((HOME / file, rest.rpartition("::")[2]) for file, rest in _TEST.findall(text))
+    return [
+        f"{path.name}::{name}"
+        for path, name in named
+        if not path.is_file() or not re.search(rf"\b(def|class) {name}\b" if name else "", path.read_text("utf-8"))
+    ]
+
+
+def test_tests_that_are_named_exist():
+    assert {page: missing for page, text in PAGES.items() if (missing := missing_tests(text))} == {}
+
+
 class TestTheTestsThemselves:
     """A document that is wrong is found."""
 
@@ -131,6 +146,12 @@ class TestTheTestsThemselves:
     def test_a_command_that_does_not_exist_is_seen(self, desk):
         with pytest.raises(KeyError, match="trian"):
             run_page("doc.md", "```shell\nwordforest trian corpus.txt\n```\n")
+
+    def test_a_test_that_does_not_exist_is_seen(self):
+        text = (
+            "`tests/house/test_docs.py::test_tests_that_are_named_exist` tests/no.py tests/house/test_docs.py::test_no"
+        )
+        assert missing_tests(text) == ["no.py::", "test_docs.py::test_no"]
 
     def test_links_are_found_outside_of_snippets(self):
         text = "[a](b.md#part) ![p](c.png) [w](https://x.org) [s](#here)\n```python\nd = e[f](g)\n```\n"
