@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -153,3 +154,13 @@ def test_words_of_a_small_additive_forest_have_room_for_a_path():
     assert TrainSettings(additive=True, trees=1, branching=()).wanted_density == 0.5
     assert TrainSettings(trees=2).wanted_density == 0.5
     assert TrainSettings(additive=True, density=0.01).wanted_density == 0.01
+
+
+def test_the_readme_says_what_each_preset_is_for_and_what_it_costs():
+    lines = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8").splitlines()
+    for name, preset in PRESETS.items():
+        (row,) = (line for line in lines if line.startswith(f"| `{name}`"))
+        use, *prices = (cell.strip() for cell in row.split("|")[2:-1])
+        assert [word for word in preset.help.partition(":")[0].replace(",", "").split() if word not in use] == []
+        assert all(any(map(str.isdigit, price)) for price in prices)
+        assert len(prices) == 6
