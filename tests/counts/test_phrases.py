@@ -177,6 +177,37 @@ def test_text_is_added_with_the_phrases_of_the_first(text, tmp_path):
     assert same(added, both)
 
 
+def test_a_try_is_not_resumed_with_other_phrases(text, tmp_path, monkeypatch):
+    """Pairs that were counted before it broke off are those of other words."""
+    other = tmp_path / "other.txt"
+    other.write_text(text.read_text().replace("hong", "king"))
+    for source, name in ((text, "own"), (other, "others")):
+        wf.count_corpus(source, tmp_path / name, phrases=True, min_count=1)
+    own, others = tmp_path / "own", tmp_path / "others"
+    with monkeypatch.context() as broken:
+        broken.setattr("wordforest.jobs.count._save", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            wf.count_corpus(text, tmp_path / "counts", phrases_of=own, min_count=1)
+    with pytest.raises(InputError, match=r"was begun with phrases_of = .* Use the same settings to resume"):
+        wf.count_corpus(text, tmp_path / "counts", phrases_of=others, min_count=1, resume=True)
+    resumed = wf.count_corpus(text, tmp_path / "counts", phrases_of=own, min_count=1, resume=True)
+    assert same(resumed, wf.count_corpus(text, tmp_path / "once", phrases_of=own, min_count=1))
+    with pytest.raises(InputError, match=r"is complete, but with other phrases"):
+        wf.count_corpus(text, tmp_path / "counts", phrases_of=others, min_count=1, resume=True)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_phrases_come_from_one_place(text, tmp_path):
+    with pytest.raises(InputError, match=r"expected a run or counts folder, whose phrases to join"):
+        wf.count_corpus(text, tmp_path / "counts", phrases_of=text)
+    wf.count_corpus(text, tmp_path / "first", extendable=True, phrases=True, min_count=1)
+    with pytest.raises(InputError, match=r"with the phrases of .*first, .* Leave --phrases-of out"):
+        wf.count_corpus(text, tmp_path / "both", add=tmp_path / "first", phrases_of=tmp_path / "first", min_count=1)
+
+
 def test_documents_and_places_have_the_words_that_were_counted(text):
     lines = text.read_text().splitlines()
     counts = wf.count(lines, min_count=1, phrases=True)

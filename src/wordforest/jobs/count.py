@@ -105,12 +105,18 @@ def count_corpus(
     known = known_phrases(phrases_of)
     if phrases_of is not None and not known:
         raise InputError(f"{phrases_of} has no phrases. Leave --phrases-of out, or name what was made with --phrases.")
+    if known and add is not None:
+        raise InputError(f"text is added with the phrases of {add}, if it has any. Leave --phrases-of out.")
     asked = replace(asked, phrases=asked.phrases or bool(known))
     if extended and cluster is not None:
         raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
         before = corpus_before(add, asked) if extended else []
         is_complete = job.is_complete(store.is_counts_folder, {"corpus": [*before, *names], **asdict(asked)})
+        if is_complete and known and known_phrases(out) != known:
+            raise InputError(
+                f"{out} is complete, but with other phrases. Use --force to begin again, or another --out."
+            )
         if not is_complete and resume and "-" in names:
             raise InputError("standard input cannot be read again to resume. Give a file, or leave --resume out.")
         if extended and not is_complete:
@@ -125,7 +131,17 @@ def count_corpus(
 
 def known_phrases(folder: str | Path | None) -> tuple[Phrase, ...]:
     """Return the phrases of a run or counts; none of no folder."""
-    return () if folder is None else TextRules.of(store.read_config(Path(folder))).known_phrases
+    if folder is None:
+        return ()
+    folder = Path(folder)
+    if not (store.is_run_folder(folder) or store.is_counts_folder(folder)):
+        raise InputError(f"{folder}: expected a run or counts folder, whose phrases to join. Check the path.")
+    return TextRules.of(store.read_config(folder)).known_phrases
+
+
+def _asked_phrases(known: tuple[Phrase, ...]) -> dict[str, str]:
+    """Return what a checkpoint says of phrases that were given: a try is resumed with the same ones alone."""
+    return {"phrases_of": hashlib.sha256(repr(known).encode()).hexdigest()} if known else {}
 
 
 def count_into(
@@ -142,7 +158,7 @@ def count_into(
     """
     assert job.folder  # noqa: S101 without one counts stay in memory
     resumable = not isinstance(job.executor, Cluster) and "-" not in names
-    job.begin({"corpus": names, **asdict(settings), **facts()}, resumable=resumable)
+    job.begin({"corpus": names, **asdict(settings), **facts(), **_asked_phrases(known)}, resumable=resumable)
     with closing(ScratchFiles(store.checkpoint_folder(job.folder), job.memory, named=True)) as place:
         tally = _tally(job, names, settings, place, known)
         _save(job.folder, tally, count_config(names, settings, tally) | facts())
@@ -404,7 +420,7 @@ def extend_into(
     if add is not None and job.folder.resolve() == add.resolve():
         raise InputError(f"{job.folder}: the counts to add to would be replaced. Choose another --out.")
     known = known_phrases(add / ALL_WORDS) if add else known
-    job.begin({"corpus": names, "add": None if add is None else str(add), **asdict(asked)})
+    job.begin({"corpus": names, "add": add and str(add), **asdict(asked), **_asked_phrases(known)})
     checkpoint = store.checkpoint_folder(job.folder)
     everything = replace(asked, min_count=1, max_vocab=None, keep_words=(), max_contexts=None)
     if not store.is_counts_folder(checkpoint / _NEW) or store.has_checkpoint(checkpoint / _NEW):
