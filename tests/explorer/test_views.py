@@ -55,7 +55,8 @@ def test_the_forest_of_a_word_is_its_non_zero_coefficients(model):
     assert (shown["rank"], shown["count"]) == (1, 1200)
 
 
-def test_a_word_without_a_vector_gets_words_that_begin_like_it(model):
+def test_a_word_without_a_vector_gets_words_that_are_spelled_or_begin_like_it(model):
+    assert views.word_view(model, "uqeen")["near"][0] == "queen"  # the shell's answer; no other begins so
     assert views.word_view(model, "kingdom") == {"word": "kingdom", "found": False, "near": ["king", "kings"]}
 
 

@@ -203,7 +203,9 @@ def analogy(model: Model, a: str, b: str, c: str, k: int = 10) -> dict[str, Any]
 
 
 def near_words(model: Model, word: str) -> list[str]:
-    """Return up to three words that begin like a word without a vector: its longest known beginning counts."""
+    """Return up to three words that are spelled much like one without a vector, or else share its beginning most."""
+    if close := model.vectors.lookup.close(word):
+        return close
     for length in range(min(len(word), 20), 0, -1):
         if found := complete(model, word[:length], k=3):
             return found
