@@ -42,7 +42,7 @@ def test_the_card_has_fields_and_says_what_the_model_is(readable: Path, tmp_path
         "| similarity | EN-MEN | spearman | 0.500 | 10 of 12 |",
         "| min_count | 1 |",
         "| additive | true |",
-        "corpus.txt",
+        "| learned from | corpus.txt, ",
         " ".join(run.vectors.labels[0][:4]),
         "wf.read_vectors(",
     ):

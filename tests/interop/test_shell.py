@@ -44,5 +44,13 @@ def test_export_writes_for_a_tool(form: str, readable: Path, tmp_path: Path):
 
 def test_the_licence_is_on_the_card_and_in_the_settings(readable: Path, tmp_path: Path):
     run_command("export", readable, "out", "--format", "huggingface", "--license", "mit", cwd=tmp_path)
-    assert 'license: "mit"\n' in (tmp_path / "out" / "README.md").read_text()
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert 'license: "mit"\n' in card
+    assert "\n# out\n" in card
     assert wf.load_run(tmp_path / "out").config["license"] == "mit"
+
+
+def test_what_a_tool_has_no_use_for_is_refused(readable: Path, tmp_path: Path):
+    ended = run_command("export", readable, "out", "--format", "huggingface", "-k", "3", cwd=tmp_path)
+    assert (ended.returncode, "Leave them out" in ended.stderr) == (2, True)
+    assert not (tmp_path / "out").exists()

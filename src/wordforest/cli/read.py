@@ -144,7 +144,7 @@ def export(
     k: int = option(10, "Words of each node in a thesaurus.", "-k", min=1),
     base: str = option(_BASE, "Address that the names of the thesaurus begin with."),
     lang: str = option("en", "Language of the words; empty for none."),
-    title: str = option("Forest", "Name of the thesaurus, or of the model on its card."),
+    title: str | None = option(None, "Name of the thesaurus, or of the model on its card: else Forest, or OUT."),
     form: Tool | None = option(None, _TOOLS, "--format"),
     license: str = option("unknown", "Licence of the model, for its card."),  # noqa: A002 the field of a card
     stop_words: Path | None = STOP_WORDS,
@@ -157,6 +157,8 @@ def export(
 
     keep_existing(out, force)
     if form is not None:
+        if (k, base, stop_words) != (10, _BASE, None):
+            raise InputError("-k, --base and --stop-words are for a thesaurus, not for --format. Leave them out.")
         _export_to(form, vectors, out, lang, title, license)
         sys.stderr.write(f"wrote {out}: {_READ_BY[form].format(out=out, labels=out.with_suffix('.labels.parquet'))}\n")
         return
@@ -166,7 +168,7 @@ def export(
     if suffix == ".npz":
         names = out.with_suffix(".tsv")
         keep_existing(names, force)
-        if (k, base, lang, title) != (10, _BASE, "en", "Forest"):
+        if (k, base, lang, title) != (10, _BASE, "en", None):
             raise InputError("-k, --base, --lang and --title are for a thesaurus, not for features. Leave them out.")
         features, columns = reading.as_features(loaded, labels=labels)
         store.write_sparse(out, features, words=loaded.words, names=columns)
@@ -174,7 +176,9 @@ def export(
         sys.stderr.write(f"wrote {out}\n")
     elif suffix in (".ttl", ".jsonld"):
         syntax: Literal["turtle", "json-ld"] = "turtle" if suffix == ".ttl" else "json-ld"
-        text = reading.thesaurus(loaded, syntax, k=k, labels=labels, base=base, language=lang or None, title=title)
+        text = reading.thesaurus(
+            loaded, syntax, k=k, labels=labels, base=base, language=lang or None, title=title or "Forest"
+        )
         terminal.deliver(text, out)
     else:
         raise InputError(
@@ -182,7 +186,7 @@ def export(
         )
 
 
-def _export_to(form: Tool, vectors: str, out: Path, lang: str, title: str, license: str) -> None:  # noqa: A002
+def _export_to(form: Tool, vectors: str, out: Path, lang: str, title: str | None, license: str) -> None:  # noqa: A002
     from wordforest import interop
 
     if form == "huggingface":

@@ -62,7 +62,7 @@ def model_card(run: Run, title: str, fields: Mapping[str, Any], scores: Sequence
 
 def _facts(run: Run) -> str:
     vectors, depths = run.vectors, int(run.forest.depth.max(initial=-1)) + 1
-    corpus = run.config.get("corpus") or run.config.get("documents") or "unknown"
+    corpus = _names(run.config.get("corpus") or run.config.get("documents") or ["unknown"])
     tokens = f", {int(run.counts.sum()):,} running words" if run.counts.any() else ""
     return (
         "Word vectors whose dimensions are the nodes of a forest, made with wordforest "
@@ -73,6 +73,11 @@ def _facts(run: Run) -> str:
         f"| values that are not zero | {vectors.density():.1%} |\n"
         f"| learned from | {_short(corpus)}{tokens} |"
     )
+
+
+def _names(corpus: Sequence[str]) -> str:
+    """Return the names of files; the folders in which somebody keeps them concern no reader of a card."""
+    return ", ".join(name if "://" in name else Path(name).name for name in corpus)
 
 
 def _forest(vectors: Vectors) -> str:
