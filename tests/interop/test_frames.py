@@ -41,7 +41,9 @@ def test_vectors_and_nodes_have_a_row_each(library: str, readable: Path):
     assert nodes["use"].to_list() == run.nodes["use"].tolist()
 
 
-def test_a_library_that_is_not_known_is_named(plain: wf.Run):
+def test_a_library_or_a_table_that_is_not_known_is_named(plain: wf.Run):
+    with pytest.raises(wf.InputError, match="must be one of vectors, codes, nodes"):
+        to_frame(plain, "words")
     with pytest.raises(wf.InputError, match="must be one of pandas, polars"):
         to_frame(plain, library="dplyr")
 

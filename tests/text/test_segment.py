@@ -77,6 +77,7 @@ def test_a_function_of_python_splits_as_it_likes():
         (3, "it must be words"),
         ("spacy:no_such_model", "cannot be loaded .* Give a language such as spacy:de"),
         ("spacy:qq", "cannot be loaded"),
+        ("spacy:numpy", "cannot be loaded"),
         (str.upper, "python:builtins.str.upper returned 'A B ' .* must return a list of strings"),
         (lambda _: None, "returned None"),
         (lambda _: [1], "a token is 1, but it must be a string"),

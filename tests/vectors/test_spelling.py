@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,6 +85,11 @@ def test_close_words_have_few_edits_and_of_equals_the_frequent_ones_come_first()
     assert words.close("detectiev") == ["detective"]  # a swap is one edit
     assert words.close("HOLLIES") == ["Hollies", "holes"]
     assert words.close("zzzzzz") == []
+
+
+def test_an_unknown_word_is_told_from_another_process_too() -> None:
+    error = UnknownWordError(["knig"], WordIndex(["king"]))
+    assert str(pickle.loads(pickle.dumps(error))) == str(error) == "no vector for 'knig'. Did you mean king?"
 
 
 def test_a_word_twice_is_refused() -> None:

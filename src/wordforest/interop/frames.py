@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from wordforest.documents.tables import Library, as_frame
+from wordforest.errors import InputError
 from wordforest.interop.source import Model, Source, open_source, word_shares
 from wordforest.reading import feature_names
 from wordforest.store import write_table
@@ -23,9 +24,10 @@ def to_frame(model: Model, kind: Kind = "codes", *, library: Library = "pandas")
     ``codes`` has a row for every value that is not zero: word, node, label, value and more; ``vectors`` a row for every
     word, with a column for each node; ``nodes`` a row for every node, with its label and its place in the forest.
     """
-    source = open_source(model)
-    table = {"vectors": _vectors, "codes": _codes, "nodes": _nodes}[kind](source)
-    return as_frame(table, library)
+    makers = {"vectors": _vectors, "codes": _codes, "nodes": _nodes}
+    if kind not in makers:
+        raise InputError(f"kind = {kind!r}, but it must be one of {', '.join(makers)}.")
+    return as_frame(makers[kind](open_source(model)), library)
 
 
 def write_codes(model: Model, path: str | Path) -> None:

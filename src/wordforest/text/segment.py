@@ -144,7 +144,7 @@ def _spacy(name: str) -> Callable[[str], Iterable[str]]:
         with warnings.catch_warnings():  # a model of another version still splits words
             warnings.simplefilter("ignore")
             nlp = spacy.blank(name) if is_language else spacy.load(name)
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError, TypeError, AttributeError) as error:  # the last two: another package
         raise InputError(
             f"tokenizer = spacy:{name} cannot be loaded ({' '.join(str(error).split())}). Give a language such as "
             "spacy:de, an installed model, or the folder of one."

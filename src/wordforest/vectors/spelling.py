@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ class UnknownWordError(InputError, KeyError):
         super().__init__(*words)
         self.words = tuple(words)
         self._index = index
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.words, self._index)  # as it was made: processes hand errors on
 
     def __str__(self) -> str:
         # searched only when somebody reads the message: callers that skip unknown words stay quick
