@@ -96,6 +96,22 @@ def test_a_missing_package_is_named(monkeypatch):
         splitter("spacy:fr")
 
 
+def test_a_missing_package_leaves_no_folder_that_the_same_command_would_meet(tmp_path, monkeypatch):
+    path, out = tmp_path / "text.txt", tmp_path / "run"
+    path.write_text("A cat, a dog. A cat and a dog.\n" * 10)
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtraError):
+        wf.train(path, out=out, tokenizer="spacy:fi", **FAST)
+    assert not out.exists()
+
+
+def test_a_language_is_a_language_beside_a_folder_of_its_name(tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "da").mkdir()  # such as a run of Danish text
+    assert sentences("en kat", "spacy:da") == [["en", "kat"]]
+
+
 def test_any_workers_and_chunks_give_the_same_bits(tmp_path, monkeypatch):
     path = tmp_path / "text.txt"
     path.write_text("".join(f"a{i % 7},b c,{i}\n" for i in range(500)))

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from wordforest import store
 from wordforest.coder.kernels import on_host
 from wordforest.coder.learn import Step
-from wordforest.errors import FullDiskError, InputError
+from wordforest.errors import FullDiskError, InputError, MissingExtraError
 from wordforest.options import OPTIONS
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.machine import Threads, compiling_told, three_quarters
@@ -158,7 +158,7 @@ class Job(ExitStack):
 
     def _leave(self, folder: Path, made: list[Path], error: BaseException) -> None:
         """Leave the folder as it was, but for what can be resumed. Bad input cannot, if it is not a full disk."""
-        is_bad = isinstance(error, InputError) and not isinstance(error, FullDiskError)
+        is_bad = isinstance(error, InputError | MissingExtraError) and not isinstance(error, FullDiskError)
         self.checkpoint.settle(is_bad)
         if store.has_checkpoint(folder):
             if not isinstance(error, InputError):

@@ -139,7 +139,7 @@ def _spacy(name: str) -> Callable[[str], Iterable[str]]:
         import spacy
     except ImportError as error:
         raise MissingExtraError(f"the tokenizer spacy:{name}", "spacy") from error
-    is_language = _LANGUAGE.fullmatch(name) and not Path(name).exists()
+    is_language = _LANGUAGE.fullmatch(name) and not (Path(name) / "meta.json").exists()
     try:
         with warnings.catch_warnings():  # a model of another version still splits words
             warnings.simplefilter("ignore")
