@@ -10,16 +10,20 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import typer.core
 import typer.main
+from scipy import sparse
 
 import wordforest as wf
 from tests.cli.shell import WORDFOREST, done, environment
 from tests.commands import run_command
 from tests.test_init import modules_after
-from wordforest.cli.command import COMMANDS, app
+from wordforest import store
+from wordforest.cli.command import COMMANDS, _example, _told_again, app
 from wordforest.options import COMMANDS as LONG
 from wordforest.options import OPTIONS, PRESETS, SHORT_HELP, taken_by
 
@@ -30,6 +34,15 @@ class TestErrors:
         assert result.returncode == 2
         assert "Traceback (most recent call last)" in result.stderr
         assert result.stderr.splitlines()[-1].startswith("error: missing")
+
+    def test_an_interrupt_while_packages_are_imported_imports_no_more(self, tmp_path, monkeypatch):
+        monkeypatch.delitem(sys.modules, "wordforest.store.folders", raising=False)
+        monkeypatch.delitem(vars(store), "was_begun", raising=False)
+        (tmp_path / "file.txt").touch()
+        with pytest.raises(KeyboardInterrupt) as found, _told_again({"out": tmp_path}, can_resume=True):
+            raise KeyboardInterrupt
+        assert found.value.__notes__ == ["Run the command again with --force."]
+        assert "wordforest.store.folders" not in sys.modules
 
     def test_out_below_a_file_fails_with_the_name(self, counts, tmp_path):
         (tmp_path / "file.txt").write_text("")
@@ -203,3 +216,10 @@ for command in [], *([name] for name in {COMMANDS}):
         script = Path(sys.executable).with_name("wordforest")
         result = subprocess.run([script, "--version"], capture_output=True, encoding="utf-8", check=True)
         assert result.stdout == done("--version").stdout
+
+
+def test_the_word_to_try_is_a_frequent_one_of_any_vocabulary():
+    for size in (3, 100, 10_000):
+        words = [f"{'ab'[n % 2] * (n % 7 + 3)}" for n in range(size - 1)] + ["rarebutlong" * 3]
+        run = SimpleNamespace(words=words, codes=sparse.csr_array(np.ones((size, 1))))
+        assert (_example(run) == words[-1]) == (size < 200)

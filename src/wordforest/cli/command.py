@@ -59,7 +59,7 @@ def option(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A
     return typer.Option(default, *flags, help=help, **more)
 
 
-CORPUS = argument("CORPUS", "Text files, folders, globs or URLs, plain or compressed; - is standard input.")
+CORPUS = argument("CORPUS", "Text files, tables, folders, globs or URLs, plain or compressed; - is standard input.")
 VECTORS = argument("VECTORS", "A run folder, or a file of vectors.")
 STOP_WORDS = option(None, "File of words, one a line, that should name no node.", "--stop-words", metavar="FILE")
 
@@ -184,15 +184,14 @@ def _told_again(given: dict[str, Any], *, can_resume: bool) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        from wordforest.store import was_begun
-
+        folders: Any = sys.modules.get("wordforest.store.folders")  # where it is not imported yet, nothing has begun
         out, text = given.get("out"), given.get("corpus") or given.get("docs") or ()
         flag = ""
         if isinstance(out, Path) and out.is_dir() and any(out.iterdir()):
             flag = "" if given.get("force") or given.get("resume") else " with --force"
             flag = (
                 " with --resume, which keeps what was done"
-                if can_resume and was_begun(out) and "-" not in text
+                if can_resume and folders and folders.was_begun(out) and "-" not in text
                 else flag
             )
         error.__notes__ = [f"Run the command again{flag}."]
@@ -266,7 +265,7 @@ def propose_reading(report: Any, run: Any, out: Path) -> None:
 def _example(run: Any) -> str:
     """Return a word to try: a long one of some frequency, which is no function word, with a code."""
     words = [word for word, n in zip(run.words, run.codes.indptr[1:] - run.codes.indptr[:-1], strict=True) if n]
-    some = words[len(words) // 20 : 200] or words or [*run.words]
+    some = words[len(words) // 20 :][:200] or [*run.words]
     return str(max((word for word in some if word.isalpha()), key=len, default=some[0]))
 
 
