@@ -265,8 +265,8 @@ PRESETS = {
 
 # Those that the short help shows; --help-all shows all.
 SHORT_HELP = (
-    *("out", "preset", "settings", "resume", "force", "window", "min_count", "tokenizer", "trees", "branching", "lam"),
-    *("dimensions", "learner", "epochs", "seed", "workers", "device", "memory", "cluster"),
+    *("out", "preset", "settings", "resume", "force", "text", "window", "min_count", "tokenizer", "trees", "branching"),
+    *("lam", "dimensions", "epochs", "seed", "workers", "device", "memory", "cluster"),
 )
 # Helps and defaults that are too long for a row.
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items()) + "."

@@ -186,6 +186,10 @@ MISTAKES = {
     "trian corpus.txt --out x": "Did you mean 'train'?",
     "train corpus.txt --out x --tree 4": "--trees",
     "train corpus.txt --out x --preset readble": "'readable'",
+    "train table.json --out x": "by the name .jsonl",
+    "train table.csv --text id --out x": "of a table, the column that holds texts",
+    "train counting --out x": "broken off, not text. Finish it first: the command that began it, with --resume.",
+    "neighbors counting cat": "this one was broken off. Finish it first: the command that began it, with --resume.",
     "train corpus.txt": "Add for example --out my_train.",
     "train corpus.txt --out run": "add --force to replace it or choose another --out",
     "neighbors run kign": "Did you mean king?",
@@ -200,7 +204,10 @@ MISTAKES = {
 def test_a_mistake_is_told_with_the_way_out(desk, tmp_path, typed):
     shutil.copytree(desk, tmp_path, dirs_exist_ok=True)
     (tmp_path / "empty.txt").touch()
-    (tmp_path / "table.csv").write_text("id,body\n1,hello there my friend\n")
+    (tmp_path / "table.csv").write_text("id,body\n" + "1,hello there my friend\n" * 10)
+    (tmp_path / "table.json").write_text("[]")
+    (tmp_path / "counting" / "checkpoint").mkdir(parents=True)
+    (tmp_path / "counting" / "checkpoint" / "settings.json").write_text("{}")
     said = run_command(*typed.split(), cwd=tmp_path)
     assert said.returncode == 2
     assert MISTAKES[typed] in " ".join(said.stderr.split())

@@ -175,24 +175,29 @@ def test_names_stay_names(tmp_path: Path) -> None:
         as_corpus(5)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("A text of its own. " * 20, "this is a text, not the name of a file. Put it into a list"),
-        ("Two lines\nof text", "this is a text"),
-        (b"the cat", "it must be a path"),  # and not seven numbers
-        ({"train": ["the cat"], "test": []}, "a mapping came, with the keys train, test. Give one of its values"),
-        ("", "an empty name came"),  # and not all that lies in the working folder
-        (["", ""], "an empty name came"),
-    ],
-)
-def test_what_looks_like_texts_but_is_none_is_told(given: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_tokens(given)
-
-
 def test_the_column_of_a_frame_is_named_or_guessed() -> None:
     frame = pd.DataFrame({"title": ["On ships", "On seas"], "body": ["a b a", "b a b"]})
     assert count(frame, text="body", min_count=1).vocabulary.words == ("a", "b")
     with pytest.raises(InputError, match=r"2 columns look like text"):
         count(frame, min_count=1)
+
+
+def test_texts_without_a_word_are_told_as_texts() -> None:
+    with pytest.raises(InputError, match="3 texts, and there is nothing in any"):
+        as_corpus(pd.Series([np.nan, None, ""], dtype=object))
+
+
+def test_a_text_and_a_list_of_tokens_are_told_where_they_go() -> None:
+    with pytest.raises(InputError, match=r"no such file or folder.* A text itself goes into a file, in Python into a"):
+        find_sources("The cat sat on the mat.")
+    with pytest.raises(InputError, match="the tokens of a text go in as a list inside the list"):
+        as_corpus(["anna", "meets", "bob"])
+
+
+def test_a_url_whose_package_is_absent_says_how_to_get_it(monkeypatch: Any) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.delitem(sys.modules, "fsspec.implementations.http", raising=False)
+    with pytest.raises(InputError, match=r"Run: pip install 'fsspec\[http\]'"):
+        [*read_chunks(["https://localhost:1/a.txt"])]

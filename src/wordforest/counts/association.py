@@ -125,7 +125,10 @@ def _positive(counts: Counts | sparse.csr_array, share_pattern: bool) -> sparse.
     elif not share_pattern:
         matrix = _assembled(matrix.data, matrix.indices.copy(), matrix.indptr.copy(), matrix.shape)
     if matrix.nnz == 0:
-        raise InputError("the count matrix is empty: no two words stand within a window of each other. Give more text.")
+        raise InputError(
+            "the count matrix is empty: no two words stand within a window of each other. Give more text, or, "
+            "of a table, the column that holds texts."
+        )
     least = matrix.data.min()
     if least < 0:
         raise InputError(f"the counts hold {least:g}, but a count is never negative. Give counts, not scores.")

@@ -59,7 +59,7 @@ def _moment(value: Any) -> float | datetime:
     if isinstance(value, numbers.Real) and math.isfinite(value):
         return float(value)
     raise InputError(
-        f"expected a date or a number as time, but {value!r} came. "
+        f"expected a date or a number as time, but {value!r:.80} came. "
         "Write dates as 1994, 1994-05 or 1994-05-17, or leave the cell empty."
     )
 

@@ -239,7 +239,10 @@ def opened(name: str) -> Iterator[BinaryIO]:
         damage = (*damage, zstd_library().ZstdError)
     try:
         source = _file(name, "rb", "infer")
-    except (ValueError, ImportError) as error:
+    except ImportError as error:
+        extra = name.partition("://")[0].replace("https", "http")
+        raise InputError(f"{name}: {error}. Run: pip install 'fsspec[{extra}]'") from error
+    except ValueError as error:
         raise InputError(f"{name}: cannot be opened ({error}). Check the name.") from error
     try:
         with source as stream:

@@ -49,6 +49,7 @@ from wordforest.store.tensors import (
 from wordforest.vectors import CSR, NodeNote, Vectors, as_notes, first_non_finite_row
 
 LABELS = "labels.tsv"  # what somebody noted of nodes
+_FINISH = "Finish it first: the command that began it, with --resume."
 _OF_NODES = ("use", "stability")  # what forest.json may say of every node, beside its parent
 
 
@@ -140,6 +141,8 @@ def load_run(folder: str | Path) -> Run:
     """Return the run that a folder holds, after checking that its files agree."""
     folder = Path(folder)
     if not is_run_folder(folder):
+        if was_begun(folder):
+            raise InputError(f"{folder}: expected a run, but this one was broken off. {_FINISH}")
         kind, source = ("a counts folder", shlex.quote(str(folder))) if is_counts_folder(folder) else ("none", "CORPUS")
         raise InputError(
             f"{folder}: expected a run folder with codes.safetensors, but this is {kind}. "
@@ -213,6 +216,8 @@ def _refuse_folder(path: Path, folder: Path) -> None:
     if is_counts_folder(folder):
         learn = f"Learn from it alone with: wordforest train {shown} --out RUN"
         raise InputError(f"{path}: this is {part}a counts folder, not text. {learn}")
+    if has_checkpoint(folder):
+        raise InputError(f"{path}: this is {part}a folder whose command was broken off, not text. {_FINISH}")
 
 
 def check_free(folder: Path, *, force: bool) -> None:
@@ -226,7 +231,9 @@ def check_free(folder: Path, *, force: bool) -> None:
 
 def was_begun(folder: Path) -> bool:
     """Return whether there is something in a folder that a job can resume from: its checkpoint, or counts alone."""
-    return has_checkpoint(folder) or ((folder / COUNTS).is_dir() and not is_run_folder(folder))
+    counts = folder / COUNTS
+    has_counts = has_checkpoint(counts) or is_counts_folder(counts)
+    return has_checkpoint(folder) or (has_counts and not is_run_folder(folder))
 
 
 def write_history(path: Path, history: list[dict[str, Any]]) -> None:

@@ -179,8 +179,6 @@ def _chunks_of_table(source: str, errors: Errors, size: int, text: str | None) -
 def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
     if item == "-" or "://" in item:
         return [item]
-    if not item.strip():  # which would be the working folder
-        raise InputError("an empty name came, as of a variable that is not set. Name a file or a folder.")
     path = Path(item)
     if path.is_dir():
         found = (p for p in path.rglob("*") if p.is_file())
@@ -189,11 +187,13 @@ def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
             raise InputError(f"{item}: the folder holds no text files. Name a folder with text files in it.")
         return texts
     if path.exists():
+        _refuse_json(path)
         _refuse_vectors(path)
         return [item]
     matches = sorted(m for m in glob.glob(item, recursive=True) if Path(m).is_file())  # noqa: PTH207 absolute globs too
     if not matches:
-        raise InputError(no_such_file(item))
+        is_sentence = len(item.split()) > 2 and "/" not in item
+        raise InputError(no_such_file(item) + is_sentence * " A text itself goes into a file, in Python into a list.")
     return _texts_among(matches, item, notice) or matches  # what is wrong with the first is told when it is read
 
 
@@ -210,6 +210,15 @@ def _is_binary(file: str) -> bool:
         return False
     with Path(file).open("rb") if Path(file).suffix.lower() not in COMPRESSION else opened(file) as stream:
         return looks_binary(stream.read(_HEAD))
+
+
+def _refuse_json(path: Path) -> None:
+    """Refuse a file of JSON, whose names of fields would become words."""
+    if path.suffix.lower() == ".json":
+        write = 'In pandas: frame.to_json("texts.jsonl", orient="records", lines=True)'
+        raise InputError(
+            f"{path}: JSON is read with an object a line, by the name .jsonl. Rename or rewrite it. {write}"
+        )
 
 
 def _refuse_vectors(path: Path) -> None:
