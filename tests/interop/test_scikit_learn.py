@@ -68,6 +68,18 @@ def test_words_with_capitals_stay_apart():
     assert wf.WordForestVectorizer(vectors).transform(["Rome"]).toarray().tolist() == [[1, 0]]
 
 
+def by_commas(text: str) -> list[str]:
+    return text.split(",")
+
+
+def test_the_function_that_split_the_text_of_a_run_is_given_again(tmp_path: Path):
+    wf.train(["red wine,cheese", "cheese,bread"] * 9, out=tmp_path, trees=1, min_count=1, tokenizer=by_commas)
+    with pytest.raises(wf.InputError, match="Pass it again in Python, as in tokenizer=my_function"):
+        wf.WordForestVectorizer(tmp_path).transform(["red wine"])
+    vectorizer = wf.WordForestVectorizer(tmp_path, tokenizer=by_commas, sparse_output=False)
+    assert vectorizer.transform(["red wine", "red,wine"]).any(axis=1).tolist() == [True, False]
+
+
 def test_phrases_of_the_run_are_joined(tmp_path: Path):
     texts = ["she sails to the harbour at dawn", "a ship leaves the harbour late", "the cook bakes bread at dawn"] * 60
     wf.train(texts, phrases=True, trees=2, branching=(2,), min_count=1, epochs=1, out=tmp_path / "run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     ``model`` is a run, vectors, or the path of either; nothing is learned from the documents. On an additive forest
     with its dictionary (``topics``, ``train --preset readable``) shares are those of ``wordforest documents``; on all
     other vectors, the mean over a document's words of what each has in a node and below, frequent words weighing less.
-    The rules of the run say what a word is. The roots of an additive forest share a document out: their shares add up
+    The rules of the run say what a word is; ``tokenizer`` is the function that it was made with, where it was one of
+    Python: folders keep its name alone. The roots of an additive forest share a document out: their shares add up
     to 1. A document without a known word has none.
 
     >>> from wordforest import Forest, Vectors
@@ -41,8 +43,11 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     [[1.0, 0.5, 0.0], [0.5, 0.0, 0.5]]
     """
 
-    def __init__(self, model: Any = None, *, sparse_output: bool = True, n_jobs: int | None = None) -> None:
+    def __init__(
+        self, model: Any = None, *, tokenizer: Any = None, sparse_output: bool = True, n_jobs: int | None = None
+    ) -> None:
         self.model = model
+        self.tokenizer = tokenizer
         self.sparse_output = sparse_output
         self.n_jobs = n_jobs
 
@@ -52,6 +57,8 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             raise InputError("which model? Give a run, vectors, or the path of either: WordForestVectorizer(model).")
         source = open_source(model := loaded(self.model))
         self.topics_, self.edits_ = document_coder(model), source.config.get("edits", ())
+        if self.tokenizer is not None:
+            self.topics_ = replace(self.topics_, rules=replace(self.topics_.rules, tokenizer=self.tokenizer))
         vectors = edited_vectors(source.vectors, self.edits_)
         names = {int(node): name for node, name in source.config.get("names", {}).items()}
         labels = {**vectors.given_labels, **names}
