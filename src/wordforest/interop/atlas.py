@@ -14,11 +14,11 @@ from wordforest.documents.shares import DocumentShares
 from wordforest.errors import InputError
 from wordforest.explorer.maps import Points, forest_points
 from wordforest.explorer.model import build_model
-from wordforest.interop.source import Model, loaded, open_source, word_shares
+from wordforest.interop.source import Model, loaded, open_source, placed_words
 from wordforest.store import DocumentsFolder
 from wordforest.store.files import replace_pair
 from wordforest.store.formats.arrays import pyarrow_library
-from wordforest.vectors import Dense, forest_of
+from wordforest.vectors import Dense
 
 _NEIGHBORS = 10
 _BLOCK = 1 << 10  # rows whose cosines with all others are looked at together
@@ -67,10 +67,8 @@ def _holds_documents(model: Any) -> bool:
 def _of_words(model: Any) -> _Map:
     model = loaded(model)
     vectors, counts, _ = open_source(model)
-    labels = [" ".join(label) for label in vectors.labels]
-    placed = DocumentShares(vectors.words, word_shares(vectors), forest_of(vectors), labels)
     columns = {"text": [*vectors.words]} | ({} if counts is None else {"count": counts})
-    return _Map(columns, vectors.unit, build_model("words", model).points, placed)
+    return _Map(columns, vectors.unit, build_model("words", model).points, placed_words(vectors))
 
 
 def _of_documents(model: Any) -> _Map:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from wordforest.documents.tables import Library, as_frame
 from wordforest.errors import InputError
-from wordforest.interop.source import Model, Source, open_source, word_shares
+from wordforest.interop.source import Model, Source, node_labels, open_source, word_shares
 from wordforest.reading import feature_names
 from wordforest.store import write_table
 from wordforest.vectors import forest_of
@@ -44,7 +44,7 @@ def _vectors(source: Source) -> dict[str, Any]:
 def _codes(source: Source) -> dict[str, Any]:
     vectors = source.vectors
     codes = sparse.csr_array(vectors.matrix)
-    forest, labels = forest_of(vectors), [" ".join(label) for label in vectors.labels]
+    forest = forest_of(vectors)
     row = np.repeat(np.arange(len(vectors)), np.diff(codes.indptr))
     shares: Any = word_shares(vectors)
     table: dict[str, Any] = {"word": np.array(vectors.words, dtype=object)[row]}
@@ -55,7 +55,7 @@ def _codes(source: Source) -> dict[str, Any]:
         "node": node,
         "parent": forest.parent[node].astype(np.int32),
         "depth": forest.depth[node].astype(np.int32),
-        "label": np.array(labels, dtype=object)[node],
+        "label": np.array(node_labels(vectors), dtype=object)[node],
         "value": codes.data,
         "share": np.asarray(shares[row, node], dtype=np.float32),
     }
@@ -69,7 +69,7 @@ def _nodes(source: Source) -> dict[str, Any]:
         "parent": forest.parent,
         "depth": forest.depth,
         "name": feature_names(vectors, labels=vectors.labels),
-        "label": [" ".join(label) for label in vectors.labels],
+        "label": node_labels(vectors),
         "words": vectors.uses(),
         **vectors.nodes,
     }

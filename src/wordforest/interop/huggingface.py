@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from wordforest import __version__, store
-from wordforest.interop.source import Model, loaded
+from wordforest.interop.source import Model, as_run
 from wordforest.reading import as_text, outline
 from wordforest.store import Run
-from wordforest.store.formats import run_of
 from wordforest.vectors import Vectors
 
 _TAGS = ["wordforest", "word-vectors", "sparse-coding", "interpretability"]
@@ -43,8 +42,7 @@ def write_huggingface(
 
     ``license``, ``language`` and ``datasets`` are fields of a model card; ``scores`` are what ``evaluate`` returned.
     """
-    found = loaded(model)
-    run = run_of(found) if isinstance(found, Vectors) else found
+    run = as_run(model)
     fields = {"license": license, "language": language, "library_name": "wordforest", "tags": _TAGS}
     card = model_card(run, title or Path(folder).resolve().name, {**fields, "datasets": [*datasets]}, scores)
     store.save_run(folder, replace(run, config={**run.config, "license": license}))

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest import store
+from wordforest.documents.shares import DocumentShares
 from wordforest.errors import InputError
 from wordforest.reading.columns import branch_shares
 from wordforest.store import Run
+from wordforest.store.formats import run_of
 from wordforest.text import NUMBER, TextRules
-from wordforest.vectors import CSR, Vectors
+from wordforest.vectors import CSR, Vectors, forest_of
 
 Model: TypeAlias = "Run | Vectors | str | os.PathLike[str]"
 
@@ -50,6 +52,22 @@ def open_source(model: Model) -> Source:
     if isinstance(found, Vectors):
         return Source(found, None, {})
     return Source(found.vectors, found.counts if found.counts.any() else None, found.config)
+
+
+def as_run(model: Model) -> Run:
+    """Return a model as a run."""
+    found = loaded(model)
+    return run_of(found) if isinstance(found, Vectors) else found
+
+
+def node_labels(vectors: Vectors) -> list[str]:
+    """Return what every node is called."""
+    return [" ".join(label) for label in vectors.labels]
+
+
+def placed_words(vectors: Vectors) -> DocumentShares:
+    """Return words on the forest, as documents are."""
+    return DocumentShares(vectors.words, word_shares(vectors), forest_of(vectors), node_labels(vectors))
 
 
 def word_shares(vectors: Vectors) -> CSR:

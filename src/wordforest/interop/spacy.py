@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from wordforest import store
-from wordforest.documents.shares import DocumentShares
 from wordforest.errors import InputError, MissingExtraError
 from wordforest.interop.scikit_learn import WordForestVectorizer
-from wordforest.interop.source import Model, loaded, open_source, word_shares
+from wordforest.interop.source import Model, as_run, open_source, placed_words
 from wordforest.store.files import write_json
-from wordforest.store.formats import run_of
-from wordforest.vectors import Vectors, forest_of
+from wordforest.vectors import Vectors
 
 try:
     import spacy
@@ -108,16 +106,14 @@ class ForestComponent:
     @cached_property
     def _paths(self) -> tuple[list[tuple[int, ...]], list[str]]:
         """The main path of every word, by its row, and the label of every node."""
-        vectors = self._vectorizer.vectors_
-        labels = [" ".join(label) for label in vectors.labels]
-        path = DocumentShares(vectors.words, word_shares(vectors), forest_of(vectors), labels).main_path()
-        return [tuple(node for node in nodes if node >= 0) for nodes in path.tolist()], labels
+        placed = placed_words(self._vectorizer.vectors_)
+        paths = placed.main_path().tolist()
+        return [tuple(node for node in nodes if node >= 0) for nodes in paths], [*placed.labels]
 
     def to_disk(self, path: str | Path, *, exclude: Any = ()) -> None:  # noqa: ARG002 spaCy's
         """Write the model as a run folder."""
         if self.model is not None:
-            found = loaded(self.model)
-            store.save_run(path, run_of(found) if isinstance(found, Vectors) else found)
+            store.save_run(path, as_run(self.model))
 
     def from_disk(self, path: str | Path, *, exclude: Any = ()) -> ForestComponent:  # noqa: ARG002 spaCy's
         """Take the model of a run folder."""
