@@ -176,7 +176,8 @@ class TestBaseline:
 
     def test_progress_in_a_log(self, corpus, tmp_path):
         lines = done("baseline", "nce", corpus, "--out", tmp_path / "r", "--dimensions", 4, "--epochs", 1).stderr
-        assert [line.split(":")[0] for line in lines.splitlines()] == [
+        stages = [line.split(":")[0] for line in lines.splitlines()]
+        assert [stage for stage in stages if not stage.endswith("%")] == [  # those come where a stage takes seconds
             "read",
             "learn",
             f"wrote {tmp_path / 'r'}",

@@ -181,11 +181,15 @@
       const folded = word.toLowerCase(), exact = this.words.indexOf(word);
       this.marked = exact >= 0 ? exact : this.words.findIndex((other) => other.toLowerCase() === folded);
       if (this.marked >= 0) {
-        if (inSight) this.element.scrollIntoView({ block: "nearest" });
+        if (inSight) this.show();
         this.view = { x: this.places[2 * this.marked], y: this.places[2 * this.marked + 1], zoom: Math.max(6, this.view.zoom) };
       }
       this.draw();
       return this.marked >= 0;
+    }
+
+    show() {
+      this.element.scrollIntoView({ block: "nearest" });
     }
 
     listen() {

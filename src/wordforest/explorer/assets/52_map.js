@@ -14,7 +14,7 @@
     return state;
   }
 
-  async function paint(index, node, word, card, isFirst) {
+  async function paint(index, node, word, card) {
     const state = await load(index);
     const values = node === null ? null : await wf.source.values(index, node);
     const plot = state.plot;
@@ -22,7 +22,7 @@
     plot.set(state.points, state.words, values && values.values, values && values.limit);
     plot.onpick = () => tellOf(plot, card);
     plot.onhover = (row) => { if (plot.marked < 0) tellOf(plot, card, row); };
-    if (word && !plot.find(word, isFirst(state.words))) unknown(card, word);
+    if (word && !plot.find(word, false)) unknown(card, word);
     else tellOf(plot, card);
     plot.element.dataset.ready = node === null ? "plain" : String(node);
   }
@@ -42,8 +42,7 @@
   wf.views.map = (view) => {
     const node = view.node ?? null, word = wf.option(view.address, "word");
     const chosen = node === null ? null : view.model || 0;
-    let found = false; // of several maps the first that knows the word comes in sight
-    const isFirst = (words) => !found && (found = words.some((one) => one.toLowerCase() === word.toLowerCase()));
+    const painted = [];
     const panels = wf.models.map((model, index) => {
       const shown = chosen === index ? node : null;
       const card = el("p", { class: "pointed", "aria-live": "polite" }, "The map is being drawn …");
@@ -57,7 +56,8 @@
       } });
       const zoom = (factor) => () => plot.zoomAt(plot.width / 2, plot.height / 2, factor);
       const buttons = [["+", "Zoom in", zoom(1.6)], ["−", "Zoom out", zoom(1 / 1.6)], ["◻", "Show all", () => plot.reset()]];
-      const ready = paint(index, shown, word, card, isFirst);
+      const ready = paint(index, shown, word, card);
+      painted.push(ready.then(() => plot.marked >= 0 && plot));
       ready.catch((error) => card.replaceChildren("The map could not be loaded: " + error.message));
       return el("section", { class: "panel", "aria-label": model.name },
         wf.models.length > 1 ? el("h2", {}, model.name) : null,
@@ -71,6 +71,8 @@
             el("button", { type: "button", "aria-label": name, title: name, onclick: act }, sign)))),
         card);
     });
+    // of several maps the first that knows the word comes in sight, whichever was loaded first
+    if (word) Promise.allSettled(painted).then((all) => all.find((one) => one.value)?.value.show());
     return {
       title: "Map of words", name: node === null ? "map" : "map node " + node,
       lead: wf.mapLead || null,
