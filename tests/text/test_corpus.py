@@ -175,6 +175,22 @@ def test_names_stay_names(tmp_path: Path) -> None:
         as_corpus(5)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("A text of its own. " * 20, "this is a text, not the name of a file. Put it into a list"),
+        ("Two lines\nof text", "this is a text"),
+        (b"the cat", "it must be a path"),  # and not seven numbers
+        ({"train": ["the cat"], "test": []}, "a mapping came, with the keys train, test. Give one of its values"),
+        ("", "an empty name came"),  # and not all that lies in the working folder
+        (["", ""], "an empty name came"),
+    ],
+)
+def test_what_looks_like_texts_but_is_none_is_told(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_tokens(given)
+
+
 def test_the_column_of_a_frame_is_named_or_guessed() -> None:
     frame = pd.DataFrame({"title": ["On ships", "On seas"], "body": ["a b a", "b a b"]})
     assert count(frame, text="body", min_count=1).vocabulary.words == ("a", "b")

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from wordforest.errors import InputError
-from wordforest.text.documents import Document, is_frame, read_documents
+from wordforest.text.documents import Document, check_texts, is_frame, read_documents
 from wordforest.text.reader import Corpus, as_utf8
 from wordforest.text.tables import is_text
 
 _LOOK = 100  # strings that are looked at to tell texts from names
+_LONGEST = 255  # bytes of a name, in most file systems
 
 
 def as_corpus(given: Any, text: str | None = None) -> Corpus:
@@ -24,12 +25,13 @@ def as_corpus(given: Any, text: str | None = None) -> Corpus:
     Texts are those of a frame or a column, lists of tokens, rows, documents of spaCy, and strings that hold a space and
     name no file. ``text`` names the column of a frame or of rows.
     """
+    if isinstance(given, str) and ("\n" in given or max(map(len, given.split("/"))) > _LONGEST):
+        raise InputError(f"{given[:40]!r}...: this is a text, not the name of a file. Put it into a list.")
     if isinstance(given, str | Path):
         return Corpus([str(given)])
     if is_frame(given) or hasattr(given, "to_list"):
         return _spooled(read_documents(given, text=text))
-    if not isinstance(given, Iterable):
-        raise InputError(f"corpus = {given!r:.80}, but it must be a path, several of them, or an iterable of texts.")
+    check_texts("corpus", given)
     items = iter(given)
     first = [*islice(items, _LOOK)]
     if all(isinstance(item, str | Path) for item in first) and not _are_texts(first):

@@ -107,14 +107,22 @@ def read_documents(
         return read_files([source], columns, errors, notice)
     if is_frame(source):
         return _unique(_from_frame(source, columns, notice), notice)
-    if not isinstance(source, Iterable):
-        raise InputError(f"documents = {source!r:.80}, but they must be a path, or an iterable of texts.")
+    check_texts("documents", source)
     items = iter(source)
     first = [*islice(items, 1)]
     if first and isinstance(first[0], Path):
         return read_files([*first, *items], columns, errors, notice)
     labels = source.index if hasattr(source, "index") and not callable(source.index) else None
     return _unique(_from_items(chain(first, items), labels, columns, notice), notice)
+
+
+def check_texts(name: str, source: Any) -> None:
+    """Refuse what holds no texts, also where Python would iterate over keys of a mapping or numbers of bytes."""
+    if isinstance(source, Mapping):
+        keys = ", ".join(map(str, islice(source, 5)))
+        raise InputError(f"{name}: a mapping came, with the keys {keys}. Give one of its values, or a list of them.")
+    if isinstance(source, bytes | bytearray) or not isinstance(source, Iterable):
+        raise InputError(f"{name} = {source!r:.80}, but it must be a path, several of them, or an iterable of texts.")
 
 
 def is_frame(source: Any) -> bool:

@@ -179,6 +179,8 @@ def _chunks_of_table(source: str, errors: Errors, size: int, text: str | None) -
 def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
     if item == "-" or "://" in item:
         return [item]
+    if not item.strip():  # which would be the working folder
+        raise InputError("an empty name came, as of a variable that is not set. Name a file or a folder.")
     path = Path(item)
     if path.is_dir():
         found = (p for p in path.rglob("*") if p.is_file())
