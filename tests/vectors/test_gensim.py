@@ -51,6 +51,7 @@ def same(ours: list[tuple[str, float]], theirs: list[tuple[str, float]]) -> None
         {"positive": [MATRIX[7], "w3"], "negative": [MATRIX[9]]},
         {"positive": [(MATRIX[7], 0.25), ("w3", 2)]},
         {"positive": MATRIX[:3]},
+        {"positive": ["w3"], "negative": None},
     ],
     ids=lambda asked: " ".join(asked),
 )
@@ -107,6 +108,8 @@ def test_of_an_additive_forest_all_cosines_are_of_comparable_vectors() -> None:
 def test_nothing_asked_is_an_error(ours: Vectors, asked: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="expected a word or a vector, but none came"):
         ours.most_similar(**asked)
+    with pytest.raises(InputError, match="or several of them, but 3 came"):
+        ours.most_similar(3)
     with pytest.raises(InputError, match="no words came"):
         ours.doesnt_match([])
 

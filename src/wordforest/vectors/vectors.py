@@ -243,7 +243,7 @@ class Vectors:
         """Return the cosine of the sums of the ``comparable`` vectors of two sets of words."""
         return _cosine(*(self._sum(_weighted(words, 1.0), self.comparable.matrix)[0] for words in (a, b)))
 
-    def most_similar(self, positive: Query = (), negative: Query = (), topn: int = 10) -> Neighbors:
+    def most_similar(self, positive: Query | None = (), negative: Query | None = (), topn: int = 10) -> Neighbors:
         """Return the words of largest cosine with a word or vector (M,), or with several added up.
 
         Both take a word, a vector, a list of them, or pairs with a weight, else 1 and -1. Words count with length 1,
@@ -431,8 +431,12 @@ def check_k(k: int, name: str = "k") -> None:
 
 
 def _weighted(asked: Any, weight: float) -> list[tuple[Any, float]]:
-    """Return words and vectors with their weights."""
-    items = [asked] if isinstance(asked, str) or _is_pair(asked) else list(asked)
+    """Return words and vectors with their weights; gensim's None is nothing."""
+    if asked is None:
+        return []
+    if not isinstance(asked, Iterable):
+        raise InputError(f"expected a word, a vector, or several of them, but {asked!r:.80} came.")
+    items: list[Any] = [asked] if isinstance(asked, str) or _is_pair(asked) else list(asked)
     if items and isinstance(items[0], Real):
         items = [items]  # the numbers of one vector
     return [item if _is_pair(item) else (item, weight) for item in items]
