@@ -153,6 +153,7 @@ def test_density_by_depth_without_forest_is_the_density(vectors: Vectors) -> Non
 
 def test_top_words_by_sign_without_zeros(vectors: Vectors) -> None:
     assert vectors.top_words(0, 5) == ([("hot", 2.0), ("warm", 1.0)], [("cold", -1.0)])
+    assert "dense" not in vars(vectors)  # one node of a million words is asked for without all others
 
 
 @pytest.mark.parametrize("node", [-1, 2])

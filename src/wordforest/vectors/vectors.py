@@ -330,10 +330,20 @@ class Vectors:
         """Return the k words of largest positive and the k of most negative value in a dimension."""
         self.check_node(node)
         check_k(k)
-        column = self.dense[:, node]
+        column = self._column(node)
         high, low = np.flatnonzero(column > 0), np.flatnonzero(column < 0)
         best, worst = high[largest(column[high], k)], low[largest(-column[low], k)]
         return self._named(best, column), self._named(worst, column)
+
+    def _column(self, node: int) -> Dense:
+        """Return the values of a dimension, (V,)."""
+        matrix = self.matrix if isinstance(self.matrix, np.ndarray) else self._by_dimension
+        return dense_row(matrix.T, node)
+
+    @cached_property
+    def _by_dimension(self) -> Any:
+        """The stored values of a sparse matrix, dimension by dimension: to ask for one must not fill in all zeros."""
+        return sparse.csc_array(self.matrix)
 
     def check_node(self, node: int) -> None:
         """Refuse a dimension that there is not."""
