@@ -272,6 +272,8 @@ def test_an_unknown_word_is_a_key_error_with_a_plain_sentence() -> None:
 def test_an_unknown_word_unlike_all_others_gets_no_suggestion(vectors: Vectors) -> None:
     with pytest.raises(UnknownWordError, match=r"no vector for 'xyzzy'. Choose a word of the vocabulary."):
         vectors.similarity("hot", "xyzzy")
+    with pytest.raises(UnknownWordError, match=r"no vector for 'far east'. Ask for one of its words; --phrases learns"):
+        vectors.similarity("hot", "far east")
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

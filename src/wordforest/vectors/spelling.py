@@ -31,7 +31,11 @@ class UnknownWordError(InputError, KeyError):
         if len(self.words) > 1:
             return f"no vector for {self.listed()}. Choose words of the vocabulary."
         near = self._index.close(self.words[0])
-        hint = f"Did you mean {', '.join(near)}?" if near else "Choose a word of the vocabulary."
+        is_phrase = len(str(self.words[0]).split()) > 1
+        else_ = (
+            "Ask for one of its words; --phrases learns phrases." if is_phrase else "Choose a word of the vocabulary."
+        )
+        hint = f"Did you mean {', '.join(near)}?" if near else else_
         return f"no vector for {self.words[0]!r}. {hint}"
 
     def listed(self) -> str:
