@@ -252,6 +252,30 @@ def test_baselines_learn_vectors_of_phrases(text, tmp_path):
         assert (tmp_path / name / "phrases.tsv").is_file()
 
 
+def test_what_is_made_anew_without_phrases_has_none(text, tmp_path):
+    """A list that stayed would be joined by all that reads the folder."""
+    for folder, make in ((tmp_path / "counts", wf.count_corpus), (tmp_path / "run", wf.train)):
+        own = FAST if make is wf.train else {"min_count": 1}
+        make(text, out=folder, phrases=True, **own)
+        assert (folder / "phrases.tsv").is_file()
+        make(text, out=folder, force=True, **own)
+        assert not (folder / "phrases.tsv").exists()
+
+
+def test_phrases_are_as_frequent_as_words(text):
+    found = wf.count(text, min_count=50, phrases=True).vocabulary.phrases
+    assert {one.word for one in found} == {city.replace(" ", "_") for city in CITIES}
+    assert len(wf.count(text, min_count=1, phrases=True).vocabulary.phrases) > len(found)
+
+
+def test_the_list_is_the_file_and_nothing_in_the_settings(text, tmp_path):
+    wf.count_corpus(text, tmp_path / "counts", phrases=True, min_count=1)
+    settings = tmp_path / "counts" / "config.json"
+    settings.write_text(settings.read_text().replace("{", '{"known_phrases": ["a", "b"],', 1))
+    (tmp_path / "counts" / "phrases.tsv").unlink()
+    assert wf.train(tmp_path / "counts", **FAST).config.get("known_phrases", ()) == ()
+
+
 def test_a_damaged_list_is_told_by_its_line(text, tmp_path):
     wf.count_corpus(text, tmp_path / "counts", phrases=True)
     with (tmp_path / "counts" / "phrases.tsv").open("a") as file:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+
+from wordforest.runtime.notebook import NotebookReporter
+from wordforest.runtime.progress import Event
 
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
@@ -32,3 +36,13 @@ def test_a_notebook_shows_bars_in_one_output_and_nothing_where_none_are_wanted(c
     assert silent == []
     assert [output.output_type for output in fitted] == ["display_data"], json.dumps(fitted)[:2000]
     assert fitted[0].data["text/plain"].startswith("learn: ")
+
+
+def test_what_is_shown_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = NotebookReporter()
+    monkeypatch.setattr(report, "_show", lambda: None)
+    report(Event("read <b>", 1, 2, "<i>"))
+    report.say("<script>")
+    html = report._bundle()["text/html"]
+    assert "read &lt;b&gt;" in html
+    assert not {"<b>", "<i>", "<script>"} & {*re.findall("<[a-z]+>", html)}
