@@ -34,6 +34,13 @@ class TestEvaluate:
         assert by_set["EN-MC-30"]["n_scored"] == 3
         assert by_set["EN-MC-30"]["vectors"] == str(run)
 
+    def test_tasks_without_data_are_named(self, run, tmp_path):
+        (tmp_path / "data" / "wordsim").mkdir(parents=True)
+        (tmp_path / "data" / "wordsim" / "EN-WS-353-ALL.txt").write_text("king\tqueen\t8\ncat\tking\t1\n")
+        result = run_command("evaluate", run, "--data", tmp_path / "data")
+        assert result.returncode == 0, result.stderr
+        assert "no data for analogy, completion, sentiment" in result.stderr
+
     def test_json_is_one_value_and_jsonl_an_object_a_line(self, run, data, tmp_path):
         given = ("evaluate", run, run, "--compare", "--data", data, "--format")
         lines = done(*given, "jsonl").stdout

@@ -76,11 +76,14 @@ def test_a_folder_and_a_pattern_take_what_is_text_and_name_the_rest(tmp_path: Pa
     (folder / "b.csv").write_text("id,body\n1,the ship sails\n2,no ship sails\n")
     (folder / "c.pdf").write_bytes(b"%PDF-1.4\n\0\1\2")
     (folder / "d.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (folder / "e.json").write_text('{"names": "of fields"}')
     (folder / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
     for i, given in enumerate((folder, f"{folder}/*")):
         ended = run_command("count", str(given), "--out", str(tmp_path / f"{i}"), "--min-count", "1")
         assert ended.returncode == 0, ended.stderr
-        assert f"skipped what is not text: {folder / 'c.pdf'}, {folder / 'd.png'}\n" in ended.stderr
+        assert (
+            f"skipped what is not text: {folder / 'c.pdf'}, {folder / 'd.png'}, {folder / 'e.json'}\n" in ended.stderr
+        )
         assert "DS_Store" not in ended.stderr
         assert (tmp_path / f"{i}" / "vocab.tsv").read_text().split()[::2] == ["ship", "sails", "a", "no", "the"]
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from wordforest.cli.command import argument, command, group, keep_existing, option, read_vectors, reporter
+from wordforest.cli.command import argument, command, group, keep_existing, note, option, read_vectors, reporter
 from wordforest.errors import InputError
 
 DATA = option(None, "Folder of the data. Default: WORDFOREST_DATA, else the cache.", "--data")
@@ -51,6 +51,8 @@ def evaluate(
     if only == [] and (compare or half or restrict):
         raise InputError("--compare, --half and --restrict are not for the task meaning. Leave them out.")
     found = evaluation.find_data(data, datasets.cache_folder()) if only is None or only else None
+    if found and only is None and (without := [task for task in evaluation.TASKS if task not in found.files]):
+        note(f"no data for {', '.join(without)}. Name a folder with it by --data, see: wordforest data list")
     loaded = [(name, read_vectors(name)) for name in vectors]
     loaded = [(name, model if scale == 1 else model.scaled(scale)) for name, model in loaded]
     chosen: dict[str, Any] = {"tasks": only, "half": half, "restrict": restrict}

@@ -145,7 +145,7 @@ def _fit_additive(
     penalty = with_lam(penalty, learned.facts["lam"])
     notes = _notes(plan, penalty, learned)
     empty = int(np.count_nonzero(~Z.any(axis=1) & (kernels.on_host(rows.squares()) > 0)))
-    if empty > _MANY_EMPTY * len(Z):
+    if empty > _MANY_EMPTY * len(Z) and not plan.centred:  # documents get their shares another way, each of them
         notes.append(f"note: {empty} of {len(Z)} rows have no node. More trees, or a larger density, give them one.")
     return Fitted(D, activations(Z, forest, rows.lengths()), forest, penalty, learned, notes)
 

@@ -201,22 +201,28 @@ def _expand(item: str, notice: Callable[[str], None]) -> list[str]:
 
 def _texts_among(files: list[str], item: str, notice: Callable[[str], None]) -> list[str]:
     """Return the files that are text, or tables of texts; a notice names the others."""
-    texts = [file for file in files if not _is_binary(file)]
+    texts = [file for file in files if not _is_no_text(file)]
     if len(texts) < len(files):
         notice(f"{item}: skipped what is not text: {_listed(sorted({*files} - {*texts}))}")
     return texts
 
 
-def _is_binary(file: str) -> bool:
+def _is_no_text(file: str) -> bool:
     if table_kind(file):
         return False
+    if _is_json(Path(file)):
+        return True
     with Path(file).open("rb") if Path(file).suffix.lower() not in COMPRESSION else opened(file) as stream:
         return looks_binary(stream.read(_HEAD))
 
 
+def _is_json(path: Path) -> bool:
+    return path.suffix.lower() == ".json"
+
+
 def _refuse_json(path: Path) -> None:
     """Refuse a file of JSON, whose names of fields would become words."""
-    if path.suffix.lower() == ".json":
+    if _is_json(path):
         write = 'In pandas: frame.to_json("texts.jsonl", orient="records", lines=True)'
         raise InputError(
             f"{path}: JSON is read with an object a line, by the name .jsonl. Rename or rewrite it. {write}"
