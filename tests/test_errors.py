@@ -1,4 +1,4 @@
-"""Messages that say how to install what is absent."""
+"""Messages that say how to install what is absent, and how options are called in Python."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-import wordforest
+import wordforest as wf
 from wordforest.errors import MissingExtraError, install_command
 
-SOURCE = Path(wordforest.__file__).parent
+SOURCE = Path(wf.__file__).parent
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # In src: those that a message asks for.
@@ -55,3 +55,14 @@ def test_what_is_proposed_works_for_one_who_installed_from_a_clone():
     pytest.importorskip("pyarrow")
     pip = [sys.executable, "-m", *shlex.split(command), "--dry-run", "--no-index", "--no-input", "-q"]
     assert subprocess.run(pip, check=False, capture_output=True).returncode == 0
+
+
+def test_python_is_told_how_options_are_called_there(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("mine")
+    with pytest.raises(wf.InputError, match="--force") as caught:
+        wf.train([["a", "b"]], out=tmp_path / "run")
+    assert caught.value.__notes__ == [
+        "In Python an option such as --min-count 5 is min_count=5, and a flag --force is force=True."
+    ]
+    assert not hasattr(wf.InputError("expected a word. Give one."), "__notes__")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 
 class InputError(ValueError):
-    """Wrong use or bad input. The command line prints the message and exits with code 2."""
+    """Wrong use or bad input. The command line prints the message and exits with code 2.
+
+    Messages speak of options as they are typed; a note, which Python shows below them, says how those are called there.
+    """
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(*parts)
+        if any(" --" in str(part) for part in parts):
+            self.add_note("In Python an option such as --min-count 5 is min_count=5, and a flag --force is force=True.")
 
 
 class ForestError(InputError):

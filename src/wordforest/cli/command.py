@@ -340,7 +340,7 @@ def main() -> None:
         sys.exit(code)
     except UsageError as error:
         typed = error.ctx.command_path if error.ctx else "wordforest"
-        message = error.format_message()  # empty where the help was shown already
+        message = error.format_message().replace("Value error, ", "")  # empty where the help was shown already
         sys.stderr.write(f"error: {message}\nTry: {typed} --help\n" if message else "")
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort) as error:
