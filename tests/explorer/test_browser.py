@@ -7,6 +7,7 @@ import io
 import shutil
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
@@ -20,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"),
 ]
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-pytest.importorskip("flask", reason="the page needs Flask: pip install 'wordforest[explore]'")
+pytest.importorskip("flask", reason="the page needs Flask")
 
 from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
@@ -118,15 +119,22 @@ def models():
     return [build_model("made", made_run()), build_model("other", made_run(seed=1))]
 
 
-@pytest.fixture(scope="module")
-def base(models):
-    server = open_server(make_app(models[:1]), listen(port=0))
+@contextmanager
+def served(models):
+    """Serve a page that shows models within the block, and give its address."""
+    server = open_server(make_app(models), listen(port=0))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.port}"
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture(scope="module")
+def base(models):
+    with served(models[:1]) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import threading
 
 import pytest
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-pytest.importorskip("flask", reason="the page needs Flask: pip install 'wordforest[explore]'")
+pytest.importorskip("flask", reason="the page needs Flask")
 
 from selenium.webdriver.common.keys import Keys
 
@@ -20,8 +19,8 @@ from tests.explorer.test_browser import (
     driver,  # noqa: F401 a fixture
     pytestmark,  # noqa: F401 marks every test here
     saved,
+    served,
 )
-from wordforest.explorer.app import listen, make_app, open_server
 from wordforest.explorer.page import page_text
 
 COLOURS = """
@@ -37,13 +36,8 @@ def places(read, tmp_path_factory):
     """Where the page is served, and where its file lies."""
     path = tmp_path_factory.mktemp("sent") / "page.html"
     path.write_text(page_text([read], top_words=60, kept_documents=30), encoding="utf-8")
-    server = open_server(make_app([read]), listen(port=0))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield {"served": f"http://127.0.0.1:{server.port}", "sent": f"file://{path}#"}
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served([read]) as address:
+        yield {"served": address, "sent": f"file://{path}#"}
 
 
 @pytest.fixture(params=["served", "sent"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from scipy import sparse
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-pytest.importorskip("flask", reason="the page needs Flask: pip install 'wordforest[explore]'")
+pytest.importorskip("flask", reason="the page needs Flask")
 
 from selenium.webdriver.common.keys import Keys
 
@@ -19,9 +18,9 @@ from tests.explorer.test_browser import (
     downloads,  # noqa: F401 a fixture
     driver,  # noqa: F401 a fixture
     pytestmark,  # noqa: F401 marks every test here
+    served,
 )
 from wordforest.coder.forest import Forest
-from wordforest.explorer.app import listen, make_app, open_server
 from wordforest.explorer.model import open_models
 from wordforest.explorer.page import page_text
 from wordforest.store import Run, load_run, save_run
@@ -58,25 +57,16 @@ def models(folders):
     return open_models([str(folder) for folder in folders])
 
 
-def serve(models):
-    """Yield the address of a page that shows models."""
-    server = open_server(make_app(models), listen(port=0))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
 @pytest.fixture(scope="module")
 def three(models):
-    yield from serve(models)
+    with served(models) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def one(models):
-    yield from serve(models[:1])
+    with served(models[:1]) as address:
+        yield address
 
 
 def opened(driver, base):  # noqa: F811 the fixture
@@ -327,7 +317,7 @@ def test_a_file_that_is_sent_shows_notes_and_takes_none(driver, folders, tmp_pat
 
 
 def test_why_nothing_can_be_written_is_told(driver, models):  # noqa: F811 the fixture
-    for base in serve([replace(models[0], folder=None)]):
+    with served([replace(models[0], folder=None)]) as base:
         for page in opened(driver, base):
             page.open("/node/1")
             page.first(".edit summary").click()

@@ -1,4 +1,4 @@
-"""Tables of vectors, codes and nodes: pandas and Polars alike, and SQL on Parquet."""
+"""Tables of codes and nodes: pandas and Polars alike, and SQL on Parquet."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import wordforest as wf
 from wordforest.interop import to_frame, write_codes
+from wordforest.reading import feature_names
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -29,20 +30,17 @@ def test_codes_come_back_from_a_long_table(library: str, readable: Path):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_vectors_and_nodes_have_a_row_each(library: str, readable: Path):
+def test_nodes_have_a_row_each(library: str, readable: Path):
     pytest.importorskip(library)
     run = wf.load_run(readable)
-    frame = to_frame(readable, "vectors", library=library)
-    np.testing.assert_array_equal(frame[list(frame.columns)[1:]].to_numpy(), run.vectors.dense)
-    assert frame["word"].to_list() == [*run.words]
     nodes = to_frame(run, "nodes", library=library)
-    assert nodes["name"].to_list() == list(frame.columns)[1:]
+    assert nodes["name"].to_list() == feature_names(run.vectors, labels=run.vectors.labels)
     assert nodes["parent"].to_list() == run.forest.parent.tolist()
     assert nodes["use"].to_list() == run.nodes["use"].tolist()
 
 
 def test_a_library_or_a_table_that_is_not_known_is_named(plain: wf.Run):
-    with pytest.raises(wf.InputError, match="must be one of vectors, codes, nodes"):
+    with pytest.raises(wf.InputError, match="must be one of codes, nodes"):
         to_frame(plain, "words")
     with pytest.raises(wf.InputError, match="must be one of pandas, polars"):
         to_frame(plain, library="dplyr")

@@ -1,4 +1,4 @@
-"""Tables: vectors, codes and nodes as frames of pandas or Polars, and codes as Parquet that SQL can ask."""
+"""Tables: codes and nodes as frames of pandas or Polars, and codes as Parquet that SQL can ask."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from wordforest.reading import feature_names
 from wordforest.store import write_table
 from wordforest.vectors import forest_of
 
-Kind = Literal["vectors", "codes", "nodes"]
+Kind = Literal["codes", "nodes"]
 
 
 def to_frame(model: Model, kind: Kind = "codes", *, library: Library = "pandas") -> Any:
     """Return a table as a frame of pandas or Polars.
 
-    ``codes`` has a row for every value that is not zero: word, node, label, value and more; ``vectors`` a row for every
-    word, with a column for each node; ``nodes`` a row for every node, with its label and its place in the forest.
+    ``codes`` has a row for every value that is not zero: word, node, label, value and more; ``nodes`` a row for every
+    node, with its label and its place in the forest. A row for every word has ``Vectors.to_frame``.
     """
-    makers = {"vectors": _vectors, "codes": _codes, "nodes": _nodes}
+    makers = {"codes": _codes, "nodes": _nodes}
     if kind not in makers:
         raise InputError(f"kind = {kind!r}, but it must be one of {', '.join(makers)}.")
     return as_frame(makers[kind](open_source(model)), library)
@@ -33,12 +33,6 @@ def to_frame(model: Model, kind: Kind = "codes", *, library: Library = "pandas")
 def write_codes(model: Model, path: str | Path) -> None:
     """Write the codes as a long table, .parquet or .csv: a row for every value that is not zero."""
     write_table(path, _codes(open_source(model)))
-
-
-def _vectors(source: Source) -> dict[str, Any]:
-    vectors = source.vectors
-    names = feature_names(vectors, labels=vectors.labels)
-    return {"word": [*vectors.words], **dict(zip(names, vectors.dense.T, strict=True))}
 
 
 def _codes(source: Source) -> dict[str, Any]:
