@@ -23,7 +23,7 @@ def evaluate(
     held: str | None = option(None, "meaning: text kept from training, or its counts folder."),
     form: Literal["table", "markdown", "latex", "json", "jsonl"] = option("table", _FORMAT, "--format"),
     out: Path | None = option(None, "File to write to, in place of the terminal."),
-    half: Literal["development", "test"] | None = option(None, "Only one of two fixed halves of all items."),
+    half: Literal["development", "test"] | None = option(None, "Only the items of one of two fixed halves."),
     restrict: int | None = option(None, "Know and search the first N words only."),
     compare: bool = option(False, "Compare the first with each of the others on their common items.", "--compare"),
     scale: float = option(1.0, "Raise the norm of every dimension to this power first."),

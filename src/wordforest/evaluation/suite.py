@@ -33,8 +33,8 @@ def evaluate(
 
     ``data`` is a folder, or what ``find_data`` returns; without it the folder named by WORDFOREST_DATA; without
     that the files that come with gensim, where it is installed. ``tasks`` names some of TASKS; without it all that
-    have data are run. ``half`` keeps the items of one of two fixed halves. With ``restrict`` only the first so
-    many words exist. ``seed`` is that of the intervals.
+    have data are run. ``half`` keeps the items of one of two fixed halves; analogies between pairs of different halves
+    are in neither. With ``restrict`` only the first so many words exist. ``seed`` is that of the intervals.
     """
     judged = judge(vectors, data, tasks=tasks, half=half, restrict=restrict)
     return scores_of(judged, seed=seed)
@@ -62,11 +62,12 @@ def judge(
 
 
 def half_of(task: str, text: str) -> Half:
-    """Return the half an item belongs to, by the SHA-256 of its task and text: the same on every machine.
+    """Return the half a text belongs to, by the SHA-256 of its task and itself: the same on every machine.
 
-    The name of the set is no part of it: a pair or a question that stands in several sets (WS-353 and its two
-    parts, MC-30 and RG-65, the two sections of capitals) is in the same half in all of them, so that nothing
-    seen during development comes back in the test.
+    It is a pair of words, a sentence with a gap, or a review. Questions have two pairs and belong to a half if both
+    do, so that no pair seen during development comes back in the test. About half of all questions have pairs of
+    different halves and belong to neither. The name of the set is no part of the hash: a pair that stands in several
+    (WS-353 and its two parts, MC-30 and RG-65, the two sections of capitals) is in the same half in all of them.
     """
     digest = hashlib.sha256(f"{task}\0{text}".encode()).digest()
     return "development" if digest[0] % 2 else "test"
@@ -93,16 +94,16 @@ def _first_words(vectors: Vectors, restrict: int | None) -> Vectors:
 
 
 def _judged(task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | None) -> list[Outcome]:
-    def kept(items: Sequence[Item], text: Callable[[Item], str]) -> tuple[Item, ...]:
-        return tuple(item for item in items if half is None or half_of(task, text(item)) == half)
+    def kept(items: Sequence[Item], *texts: Callable[[Item], str]) -> tuple[Item, ...]:
+        return tuple(x for x in items if half is None or all(half_of(task, text(x)) == half for text in texts))
 
     if task == "similarity":
         sets = ((path.stem, read_pairs(path)) for path in files)
         return [judge_similarity(vectors, kept(pairs, lambda p: pair_text(*p[:2])), name) for name, pairs in sets]
     if task == "analogy":
+        texts = (lambda q: " ".join(q[:2]).lower(), lambda q: " ".join(q[2:]).lower())
         sections = read_questions(files[0])
-        halves = [s._replace(questions=kept(s.questions, lambda q: " ".join(q).lower())) for s in sections]
-        return judge_analogies(vectors, halves)
+        return judge_analogies(vectors, [s._replace(questions=kept(s.questions, *texts)) for s in sections])
     if task == "completion":
         return [judge_completion(vectors, kept(read_gaps(*files), lambda gap: gap.sentence))]
     train, dev, test = (read_reviews(path) for path in files)

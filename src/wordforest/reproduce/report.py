@@ -129,8 +129,9 @@ def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
     header = ("model", *(f"{column.name}, {_SHORT[half]}" for column, half in parts))
     cells = [(_label(row), *(_short(row.number(column, half), column) for column, half in parts)) for row in rows]
     about = (
-        "Every set is split in two by a hash of its items. Choose settings by the development half and report the test "
-        "half; the tables above are over all items, as in the paper."
+        "Every set is split in two by a hash of its items, analogies by their pairs of words: questions with pairs of "
+        "different halves, about half of them, are in neither. Choose settings by the development half and "
+        "report the test half; the tables above are over all items, as in the paper."
     )
     return ["## Development and test halves", about, _table(header, cells)]
 

@@ -22,6 +22,7 @@ from wordforest.reproduce.commands import JobResult
 from wordforest.reproduce.plan import Trial
 
 HALVES = ("development", "test")
+_SPLIT = "analogies by pair"  # how halves are made: what was judged by other halves is judged again
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Scorer:
         """Return what the vectors of a run folder or a file achieve, each dimension's norm raised to ``scale``."""
         tail = "" if scale == 1 else f"-scale{scale:g}"
         path = self._folder / f"{quote(name, safe=' +()@,')}{tail}.json"  # a name is no path
-        key = json.loads(json.dumps([self._key, _stamp(source), scale, list(self._halves), self.tasks]))
+        key = json.loads(json.dumps([self._key, _SPLIT, _stamp(source), scale, list(self._halves), self.tasks]))
         if not path.is_file() or store.read_json(path)["key"] != key:
             vectors = store.read_vectors(source)
             vectors = vectors if scale == 1 else vectors.scaled(scale)
