@@ -241,7 +241,7 @@ FLAG = Kind("true or false", _flag, bool)
 TEXT = Kind("text", _text)
 COLUMN = TEXT._replace(metavar="COLUMN")
 ADDRESS = TEXT._replace(metavar="ADDRESS")
-WEIGHING = TEXT._replace(metavar="none|abs|count:P|glove:X,P")
+WEIGHING = TEXT._replace(metavar="none|abs|count:P|count:P,T|glove:X,P")
 _SPLITTERS = "words, whitespace, jieba, spacy:MODEL or regex:PATTERN"
 TOKENIZER = Kind(f"{_SPLITTERS}, or in Python a function", _tokenizer, metavar="NAME")
 PATH = Kind("the name of a file or folder", Path, Path)
@@ -282,7 +282,7 @@ _TOLS = {"weighted": 2e-3, "additive": 2e-4, "entries": 1e-3}
 _LEARNER = "online: dictionary learning over all pairs; entries: the paper's Algorithm 1."
 _TOL = "Stop when a pass gains less than this share of the objective."
 _INIT = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
-_WEIGHTS = "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P."
+_WEIGHTS = "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P; T discounts frequent words in n."
 _CLUSTER = "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process."
 _EPOCHS = {"weighted": 30, "additive": 3, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
 _ETA = {**dict.fromkeys(WORD2VEC, 0.025), "nce": 0.3, "rnn": 0.05}

@@ -11,7 +11,7 @@ from scipy import sparse
 from tests.coder.plain import entry_objective
 from wordforest.coder.forest import Forest
 from wordforest.coder.kernels import row_squares
-from wordforest.coder.losses import objective, weighing
+from wordforest.coder.losses import discount, objective, weighing
 from wordforest.coder.penalties import L1, ForestL2
 from wordforest.coder.rows.base import HELD, Loss
 from wordforest.errors import InputError
@@ -39,7 +39,7 @@ def test_weights_that_do_not_fit_are_refused(weights: Any) -> None:
         Loss(weights).check(5)
 
 
-@pytest.mark.parametrize("text", ["none", "abs", "count:0.5", "glove:10,0.75"])
+@pytest.mark.parametrize("text", ["none", "abs", "count:0.5", "count:0.5,1e-4", "glove:10,0.75"])
 def test_weights_by_name(text: str) -> None:
     values, counts = np.array([-1.0, 2.0, 0.5]), np.array([1.0, 20.0, 9.0])
     found = weighing(text)(values, counts)
@@ -47,15 +47,23 @@ def test_weights_by_name(text: str) -> None:
         "none": None,
         "abs": abs(values),
         "count:0.5": np.sqrt(counts / 10),
+        "count:0.5,1e-4": np.sqrt(counts / 10),  # of counts that are discounted already
         "glove:10,0.75": np.minimum(1, counts / 10) ** 0.75,
     }[text]
     assert (found is None and expected is None) or found == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("text", ["", "count", "count:x", "count:-1", "glove:10", "glove:10,0", "abs:1", "other"])
+@pytest.mark.parametrize(
+    "text", ["", "count", "count:x", "count:-1", "count:1,0", "count:1,2,3", "glove:10", "glove:10,0", "abs:1", "other"]
+)
 def test_unknown_weights_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"count:0\.25"):
         weighing(text)
+
+
+def test_what_has_more_than_its_share_is_discounted_by_the_root() -> None:
+    # shares 0, 0.1, 0.5 and 0.4 of 40 counts: above 0.125 it is sqrt(0.125 / share)
+    assert discount(np.array([0.0, 4.0, 20.0, 16.0]), 0.125) == pytest.approx([1, 1, 0.5, np.sqrt(0.125 / 0.4)])
 
 
 def test_the_first_objective_worked_by_hand() -> None:

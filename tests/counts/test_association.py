@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from wordforest.counts import Counts
+from wordforest.counts import Counts, association
 from wordforest.counts.association import log_margins, margins, pmi, pmi_rows, ppmi, sppmi
 from wordforest.errors import InputError
+from wordforest.runtime.machine import Threads
 from wordforest.text import Vocabulary
 
 # many empty cells, rows and columns; some counts beyond what float32 holds exactly
@@ -123,6 +124,14 @@ def test_an_empty_matrix_is_an_error(measure: Callable[..., sparse.csr_array], d
 def test_negative_counts_are_an_error() -> None:
     with pytest.raises(InputError, match="the counts hold -2, but a count is never negative"):
         pmi(sparse.csr_array(np.array([[1, -2]])))
+
+
+def test_threads_and_parts_do_not_change_the_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = sparse.random_array((40, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
+    counts.data = np.ceil(counts.data * 50).astype(np.int32)
+    whole = pmi(counts)
+    monkeypatch.setattr(association, "_PAIRS", 20)
+    np.testing.assert_array_equal(pmi(counts, executor=Threads(2)).toarray(), whole.toarray())
 
 
 @pytest.mark.parametrize("shift", [None, 0.0, 0.3])

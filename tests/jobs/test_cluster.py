@@ -197,6 +197,7 @@ def test_training_has_the_bits_of_one_machine(there: tuple[Path, float], whole: 
         {"trees": 1, "measure": "sppmi", "shift": 0.1, "smoothing": 0.75, "init": "rows", "dtype": "float64"},
         {"trees": 1, "init": "spectral", "epochs": 1, "unit": True},
         {"trees": 1, "weights": "count:0.5", "zeros": 0.5, "epochs": 2},
+        {"trees": 1, "weights": "count:0.5,1e-3", "measure": "ppmi", "zeros": 0.5, "epochs": 2},
     ],
 )
 def test_other_settings_have_the_bits_of_one_machine(

@@ -11,16 +11,18 @@ import pytest
 import wordforest as wf
 from tests.commands import run_command
 from tests.jobs.killed import KillAfter, killed
+from wordforest.counts import association
 from wordforest.counts.association import counts_at
 from wordforest.errors import InputError
 from wordforest.jobs import job
 from wordforest.jobs.rows import _unit, pair_weights
+from wordforest.runtime.machine import Threads
 from wordforest.settings import TrainSettings, split_settings
 
 SMALL: dict[str, Any] = {"trees": 1, "min_count": 5}
 
 
-@pytest.mark.parametrize("weights", ["none", "abs", "count:0.5", "glove:10,0.75"])
+@pytest.mark.parametrize("weights", ["none", "abs", "count:0.5", "count:0.5,1e-3", "glove:10,0.75"])
 @pytest.mark.parametrize("learner", ["online", "entries"])
 def test_all_weights_with_both_learners(corpus: Path, weights: str, learner: str) -> None:
     run = wf.train(corpus, learner=learner, weights=weights, zeros=0.1, epochs=3, **SMALL)
@@ -39,8 +41,9 @@ def test_the_preset_best_makes_unit_vectors_with_zeros(corpus: Path, tmp_path: P
     assert vectors.similarity("cat", "dog") > vectors.similarity("cat", "train")
 
 
-def test_new_counts_are_coded_under_the_weights_of_the_run(corpus: Path, tmp_path: Path) -> None:
-    run = wf.train(corpus, out=tmp_path / "run", preset="best", subsample=0.0, **SMALL)
+@pytest.mark.parametrize("weights", ["count:0.6", "count:0.6,1e-3"])
+def test_new_counts_are_coded_under_the_weights_of_the_run(corpus: Path, tmp_path: Path, weights: str) -> None:
+    run = wf.train(corpus, out=tmp_path / "run", preset="best", weights=weights, subsample=0.0, **SMALL)
     again = wf.encode_counts(tmp_path / "run", tmp_path / "run" / "counts", tmp_path / "again")
     assert np.allclose(run.codes.toarray(), again.codes.toarray(), atol=0.02)  # of unit vectors; both stop at 1e-3
 
@@ -73,6 +76,23 @@ def test_counts_of_a_dynamic_window_are_in_pairs(corpus: Path) -> None:
     X = wf.pmi(counts)
     found = pair_weights(X, counts, "glove:1000000,1", _unit({"window": 2, "dynamic_window": True}))
     assert found == pytest.approx(counts.matrix.data / 2 / 1e6)
+
+
+@pytest.mark.parametrize("measure", [wf.pmi, wf.ppmi])
+def test_frequent_words_and_contexts_count_less_under_a_threshold(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, measure: Any
+) -> None:
+    counts = wf.count(corpus)
+    X, table, T = measure(counts), counts.matrix.toarray(), 0.02
+    p_v, p_c = (table.sum(axis=axis, keepdims=True) / table.sum() for axis in (1, 0))
+    n = table * np.sqrt(np.minimum(1, T / p_v) * np.minimum(1, T / p_c))
+    rows, columns = X.tocoo().coords
+    seen = n[rows, columns]
+    assert 0 < np.count_nonzero(seen < table[rows, columns]) < X.nnz
+    found = pair_weights(X, counts, f"count:0.5,{T}", 1)
+    assert found == pytest.approx((seen / seen.mean()) ** 0.5, rel=1e-5)
+    monkeypatch.setattr(association, "_PAIRS", 100)  # many parts
+    assert pair_weights(X, counts, f"count:0.5,{T}", 1, Threads(2)) == pytest.approx(found, rel=1e-6)
 
 
 def test_what_is_given_goes_before_the_preset() -> None:

@@ -28,6 +28,8 @@ class Weighing:
 
     ``none``: all 1, for which None stands; ``abs``: |x|, the paper's; ``count``: ``(n / mean n)^P``, so that pairs seen
     often are trusted more; ``glove``: ``min(1, n / X)^P``, all alike from X on (Pennington, Socher and Manning 2014).
+    With a second number T, ``count`` takes the counts that would be left, on average, if words and contexts whose share
+    of all counts is above T were dropped down to it by the square root, as word2vec does.
     """
 
     kind: str
@@ -39,16 +41,33 @@ class Weighing:
             return None
         if self.kind == "abs":
             return np.asarray(abs(values))
-        *most, power = map(values.dtype.type, self.numbers)
+        one = values.dtype.type
         if self.kind == "glove":
-            return np.asarray(np.minimum(counts / most[0], values.dtype.type(1)) ** power)
+            most, power = map(one, self.numbers)
+            return np.asarray(np.minimum(counts / most, one(1)) ** power)
         if mean is None:
             mean = float(counts.mean(dtype=np.float64)) if len(counts) else 1.0
-        return np.asarray((counts / values.dtype.type(mean)) ** power)
+        return np.asarray((counts / one(mean)) ** one(self.numbers[0]))
+
+    @property
+    def of_counts(self) -> bool:
+        """Whether the counts matter."""
+        return self.kind in ("count", "glove")
+
+    @property
+    def threshold(self) -> float | None:
+        """T, where counts of frequent words are discounted."""
+        return self.numbers[1] if self.kind == "count" and len(self.numbers) == 2 else None
+
+
+def discount(sums: Array, threshold: float) -> Array:
+    """Return ``sqrt(min(1, T / p))`` for the shares p of rows or columns in all counts, float32; 1 where p = 0."""
+    most = threshold * sums.sum()
+    return np.asarray(np.sqrt(most / np.maximum(sums, most)).astype(np.float32))
 
 
 def weighing(text: str) -> Weighing:
-    """Return what ``none``, ``abs``, ``count:P`` or ``glove:X,P`` stands for.
+    """Return what ``none``, ``abs``, ``count:P``, ``count:P,T`` or ``glove:X,P`` stands for.
 
     >>> weighing("glove:100,0.75")
     Weighing(kind='glove', numbers=(100.0, 0.75))
@@ -58,11 +77,11 @@ def weighing(text: str) -> Weighing:
         numbers = tuple(float(part) for part in rest.split(",")) if rest else ()
     except ValueError:
         numbers = ()
-    known = (kind, len(numbers)) in (("none", 0), ("abs", 0), ("count", 1), ("glove", 2))
+    known = (kind, len(numbers)) in (("none", 0), ("abs", 0), ("count", 1), ("count", 2), ("glove", 2))
     if not (known and all(np.isfinite(number) and number > 0 for number in numbers)):
         raise InputError(
-            f"weights = {text!r}, but it must be none, abs, count:P or glove:X,P with positive numbers, as in "
-            "count:0.25 or glove:100,0.75."
+            f"weights = {text!r}, but it must be none, abs, count:P, count:P,T or glove:X,P with positive numbers, "
+            "as in count:0.25, count:0.5,1e-4 or glove:100,0.75."
         )
     return Weighing(kind, numbers)
 

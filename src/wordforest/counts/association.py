@@ -14,9 +14,12 @@ from scipy import sparse
 
 from wordforest.counts import Counts
 from wordforest.errors import InputError
+from wordforest.runtime.machine import Executor, Threads, kernel
 
 Allocate = Callable[[int, Any], NDArray[Any]]  # (length, dtype) to an array with room for it, in memory or in a file
+Place = tuple[slice, slice]  # some rows of a matrix, and their pairs
 
+ONE_THREAD = Threads(1)
 _PAIRS = 1 << 20  # pairs at a time, to bound memory; a row is never split
 
 
@@ -26,16 +29,17 @@ def pmi(
     smoothing: float = 1.0,
     share_pattern: bool = False,
     allocate: Allocate = np.empty,
+    executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
     """Pointwise mutual information, ``x_vc = log(n_vc n / (n_v n_c))``, (V, C) float32 with the pattern of the counts.
 
     Negative values stay. ``smoothing`` raises the context counts to a power before they become probabilities
     (Levy, Goldberg and Dagan 2015 use 0.75): ``p_c = n_c^s / sum n_c^s``. ``share_pattern`` saves memory where the
     counts are not needed afterwards: X uses their index arrays instead of copies. Counts may be mapped from a file, and
-    ``allocate(length, dtype)`` may make an array in a file for the values.
+    ``allocate(length, dtype)`` may make an array in a file for the values. The bits are the same for any ``executor``.
     """
     matrix = _positive(counts, share_pattern)
-    return pmi_rows(matrix, *log_margins(*margins(matrix), smoothing), allocate=allocate)
+    return pmi_rows(matrix, *log_margins(*margins(matrix, executor), smoothing), None, allocate, executor)
 
 
 def pmi_rows(
@@ -44,18 +48,23 @@ def pmi_rows(
     log_c: NDArray[np.float32],
     least: float | None = None,
     allocate: Allocate = np.empty,
+    executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
     """Return the PMI of rows of counts; ``log_v`` and ``log_c`` are the logarithms of their sums and of the columns.
 
     The values are those that ``pmi`` has for the whole matrix; with ``least`` those of ``sppmi`` with that shift.
     """
     values = allocate(counts.nnz, np.float32)
-    for rows, part in _parts(counts):
+
+    def fill(place: Place) -> None:
+        rows, part = place
         x = counts.data[part].astype(np.float32)
         np.log(x, out=x)
         x -= np.repeat(log_v[rows], np.diff(counts.indptr[rows.start : rows.stop + 1]))
         x -= log_c[counts.indices[part]]
         values[part] = x
+
+    list(executor.map(fill, parts(counts)))
     X = _assembled(values, counts.indices, counts.indptr, counts.shape)
     return X if least is None else _above(X, least, allocate)
 
@@ -64,25 +73,30 @@ def ppmi(
     counts: Counts | sparse.csr_array, *, smoothing: float = 1.0, allocate: Allocate = np.empty
 ) -> sparse.csr_array:
     """Positive PMI, ``max(x_vc, 0)``; zeros are not stored."""
-    return sppmi(counts, shift=0.0, smoothing=smoothing, allocate=allocate)
+    return sppmi(counts, smoothing=smoothing, allocate=allocate)
 
 
 def sppmi(
-    counts: Counts | sparse.csr_array, *, shift: float = 0.0, smoothing: float = 1.0, allocate: Allocate = np.empty
+    counts: Counts | sparse.csr_array,
+    *,
+    shift: float = 0.0,
+    smoothing: float = 1.0,
+    allocate: Allocate = np.empty,
+    executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
     """Shifted positive PMI, ``max(x_vc - shift, 0)``; shift = log k for k negative samples (Levy, Goldberg 2014)."""
     matrix = _positive(counts, share_pattern=True)
-    return pmi_rows(matrix, *log_margins(*margins(matrix), smoothing), shift, allocate)
+    return pmi_rows(matrix, *log_margins(*margins(matrix, executor), smoothing), shift, allocate, executor)
 
 
 def _above(X: sparse.csr_array, shift: float, allocate: Allocate) -> sparse.csr_array:
     """Keep what is above the shift, less the shift; the values of X are overwritten."""
     least = np.float32(shift)
-    n = sum(int(np.count_nonzero(X.data[part] > least)) for _, part in _parts(X))
+    n = sum(int(np.count_nonzero(X.data[part] > least)) for _, part in parts(X))
     indices = allocate(n, X.indices.dtype)
     indptr = np.zeros_like(X.indptr)
     done = 0
-    for rows, part in _parts(X):
+    for rows, part in parts(X):
         kept = X.data[part] > least
         before = np.concatenate(([0], np.cumsum(kept)))  # of each pair of the part, and of the end
         place = slice(done, done + int(before[-1]))
@@ -103,7 +117,7 @@ def counts_at(X: sparse.csr_array, counts: Counts | sparse.csr_array) -> NDArray
     if X.nnz == matrix.nnz:
         return np.asarray(matrix.data.astype(X.dtype))
     found, C = np.empty(X.nnz, dtype=X.dtype), matrix.shape[1]
-    for rows, part in _parts(matrix):
+    for rows, part in parts(matrix):
         own = slice(int(X.indptr[rows.start]), int(X.indptr[rows.stop]))
         starts = np.arange(rows.stop - rows.start) * C
         all_pairs, some = (
@@ -145,7 +159,7 @@ def _assembled(
     return matrix
 
 
-def _parts(matrix: sparse.csr_array) -> Iterator[tuple[slice, slice]]:
+def parts(matrix: sparse.csr_array) -> Iterator[Place]:
     """Yield slices of rows with about ``_PAIRS`` pairs, and of their pairs."""
     first, V = 0, matrix.shape[0]
     while first < V:
@@ -164,14 +178,32 @@ def log_margins(
     return _log(n_v).astype(np.float32), (_log(n_c) - np.log(n_c.sum())).astype(np.float32)
 
 
-def margins(matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def margins(
+    matrix: sparse.csr_array, executor: Executor = ONE_THREAD
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the sums of all rows, (V,), and columns, (C,); exact below 2^53, and quicker than in integers."""
     n_v, n_c = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])
-    for rows, _ in _parts(matrix):
-        part = matrix[rows]
-        n_v[rows] = part @ np.ones(matrix.shape[1])
-        n_c += part.T @ np.ones(part.shape[0])
+
+    def add_up(place: Place) -> NDArray[np.float64]:
+        rows, pairs = place
+        by_column = np.zeros_like(n_c)
+        indptr = matrix.indptr[rows.start : rows.stop + 1] - matrix.indptr[rows.start]
+        _add_up(matrix.data[pairs], matrix.indices[pairs], indptr, n_v[rows], by_column)
+        return by_column
+
+    for by_column in executor.map(add_up, parts(matrix)):
+        n_c += by_column
     return n_v, n_c
+
+
+@kernel
+def _add_up(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], n_v: NDArray[Any], n_c: NDArray[Any]
+) -> None:
+    for v in range(len(n_v)):
+        for i in range(indptr[v], indptr[v + 1]):
+            n_v[v] += data[i]
+            n_c[indices[i]] += data[i]
 
 
 def _log(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.counts import Counts, Tally, tally_corpus
-from wordforest.counts.association import Allocate, pmi, sppmi
+from wordforest.counts.association import ONE_THREAD, Allocate, pmi, sppmi
 from wordforest.counts.tally import add_counts
 from wordforest.errors import InputError
 from wordforest.jobs.count_on_cluster import ClusterTally, tally_on_cluster
@@ -34,6 +34,7 @@ from wordforest.jobs.job import Job, plain, versions
 from wordforest.options import COMPILED, PythonTokenizer, check_known, default
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import ScratchFiles
+from wordforest.runtime.machine import Executor
 from wordforest.runtime.progress import Event, Report, Reporter
 from wordforest.settings import CountSettings
 from wordforest.store.files import ALL_WORDS
@@ -247,6 +248,7 @@ def associate(
     smoothing: float = default("smoothing"),
     shift: float = default("shift"),
     allocate: Allocate = np.empty,
+    executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
     """Return X (V, C) for the measure chosen; it may share index arrays with the counts.
 
@@ -254,8 +256,9 @@ def associate(
     """
     if measure == "pmi":
         share = counts.matrix.indices.flags.writeable or allocate is not np.empty
-        return pmi(counts, smoothing=smoothing, share_pattern=share, allocate=allocate)
-    X = sppmi(counts, shift=shift if measure == "sppmi" else 0.0, smoothing=smoothing, allocate=allocate)
+        return pmi(counts, smoothing=smoothing, share_pattern=share, allocate=allocate, executor=executor)
+    least = shift if measure == "sppmi" else 0.0
+    X = sppmi(counts, shift=least, smoothing=smoothing, allocate=allocate, executor=executor)
     if not X.nnz:
         raise InputError(f"no pair of words has a {measure} above 0. Lower the shift, or give more text.")
     return X

@@ -12,24 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wordforest.coder.losses import weighing
+from wordforest.coder.losses import Weighing, discount, weighing
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import HELD, Loss, equal_ranges
 from wordforest.coder.rows.cluster import ClusterRows, Part
 from wordforest.counts import Counts, harmonic_weights
-from wordforest.counts.association import Allocate, counts_at, log_margins, margins, pmi_rows
+from wordforest.counts.association import ONE_THREAD, Allocate, Place, counts_at, log_margins, margins, parts, pmi_rows
 from wordforest.counts.windows import narrow
 from wordforest.errors import InputError
 from wordforest.jobs.count import Counted, associate
 from wordforest.jobs.job import Job
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import arrays_in
+from wordforest.runtime.machine import Executor
 from wordforest.runtime.progress import Event
 from wordforest.settings import AssociationSettings
 from wordforest.store.tensors import map_csr, write_csr_parts
 
+Discounts = tuple[NDArray[np.float32], NDArray[np.float32]]  # factors of the counts of rows and of columns
 _VALUES = 1 << 17  # codes that are turned into sparse ones at a time
-_COUNTED = ("count", "glove")  # kinds of weights that look at counts
 
 
 @dataclass(frozen=True)
@@ -56,25 +57,54 @@ def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Lo
     if isinstance(job.executor, Cluster):
         return _on_cluster(job, job.executor, counted, matrix, unit)
     counts = replace(counted.counts, matrix=_moved(counted.counts.matrix, matrix.moves))
-    X = associate(counts, **asdict(matrix.association), allocate=matrix.allocate)
-    weights = pair_weights(X, counts, matrix.weights, unit)
+    X = associate(counts, **asdict(matrix.association), allocate=matrix.allocate, executor=job.executor)
+    weights = pair_weights(X, counts, matrix.weights, unit, job.executor)
     X.data = X.data.astype(matrix.dtype, copy=False)
     rows = place_rows(X, matrix.device, matrix.n_components, job.executor)
     return rows, Loss(weights, matrix.zeros)
 
 
-def pair_weights(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int) -> Any:
+def pair_weights(
+    X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int, executor: Executor = ONE_THREAD
+) -> NDArray[Any] | None:
     """Return the weights (nnz,) of the stored pairs of X for ``--weights KIND``; None stands for 1.
 
-    ``unit`` is what a pair at distance one is counted as.
+    ``unit`` is what a pair at distance one is counted as. The bits are the same for any ``executor``.
     """
-    return None if kind == "none" else weighing(kind)(X.data, _seen(X, counts, kind, unit))
+    own = weighing(kind)
+    if not own.of_counts:
+        return own(X.data, X.data)
+    matrix = counts.matrix if isinstance(counts, Counts) else counts
+    factors = _discounts(own, *margins(matrix, executor)) if own.threshold else None
+    seen, total = _seen(X, matrix, unit, factors, executor)
+
+    def weigh(place: Place) -> None:
+        seen[place[1]] = own(X.data[place[1]], seen[place[1]], total / max(1, X.nnz))
+
+    list(executor.map(weigh, parts(X)))
+    return seen
 
 
-def _seen(X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int) -> NDArray[Any]:
-    if not kind.startswith(_COUNTED):
-        return np.empty(0, dtype=X.dtype)
-    return np.asarray(counts_at(X, counts) / X.dtype.type(unit))
+def _discounts(own: Weighing, n_v: NDArray[Any], n_c: NDArray[Any]) -> Discounts | None:
+    """Return what counts are multiplied by for their row and for their column, where weights ask for it."""
+    return None if own.threshold is None else (discount(n_v, own.threshold), discount(n_c, own.threshold))
+
+
+def _seen(
+    X: sparse.csr_array, counts: sparse.csr_array, unit: int, factors: Discounts | None, executor: Executor = ONE_THREAD
+) -> tuple[NDArray[Any], float]:
+    """Return how often the stored pairs of X were seen, (nnz,), less what is discounted, and the sum of it."""
+    n = counts_at(X, counts)
+
+    def divide(place: Place) -> float:
+        rows, pairs = place
+        n[pairs] /= n.dtype.type(unit)
+        if factors is not None:
+            n[pairs] *= np.repeat(factors[0][rows], np.diff(X.indptr[rows.start : rows.stop + 1]))
+            n[pairs] *= factors[1][X.indices[pairs]]
+        return float(n[pairs].sum(dtype=np.float64))
+
+    return n, sum(executor.map(divide, parts(X)))
 
 
 def _unit(config: Mapping[str, Any]) -> int:
@@ -111,7 +141,8 @@ class CountedRows:
     log_v: NDArray[np.float32]
     log_c: NDArray[np.float32]
     first: int = 0  # row that log_v begins with
-    mean: float | None = None  # of the counts of stored pairs
+    factors: Discounts | None = None  # of counts, for weights; the rows from the first on
+    mean: float | None = None  # of the counts of stored pairs, discounted
 
     @classmethod
     def of(cls, folder: Path, matrix: Matrix, unit: int, cluster: Cluster) -> CountedRows:
@@ -120,9 +151,11 @@ class CountedRows:
         counts = map_csr(path)
         ranges = equal_ranges(np.diff(counts.indptr).astype(np.int64) + 1, cluster.n_parts)
         by_row, by_column = zip(*cluster.map(partial(_margins_of, path, moves), ranges), strict=True)
-        logs = log_margins(np.concatenate(by_row), np.sum(by_column, axis=0), matrix.association.smoothing)
-        found = cls(path, matrix, unit, (counts if moves is None else moves).shape[1], *logs)
-        if not matrix.weights.startswith("count"):
+        n_v, n_c = np.concatenate(by_row), np.sum(by_column, axis=0)
+        logs, own = log_margins(n_v, n_c, matrix.association.smoothing), weighing(matrix.weights)
+        n_columns = (counts if moves is None else moves).shape[1]
+        found = cls(path, matrix, unit, n_columns, *logs, factors=_discounts(own, n_v, n_c))
+        if own.kind != "count":
             return found
         sums, sizes = zip(*cluster.map(_sum_of_counts, [found.part(*rows) for rows in ranges]), strict=True)
         return replace(found, mean=sum(sums) / max(1, sum(sizes)))
@@ -157,18 +190,20 @@ class CountedRows:
 
     def part(self, first: int, last: int) -> CountedRows:
         """Return a range of the rows: what a worker needs to make them."""
-        return replace(self, log_v=self.log_v[first:last], first=first)
+        factors = self.factors and (self.factors[0][first:last], self.factors[1])
+        return replace(self, log_v=self.log_v[first:last], first=first, factors=factors)
 
-    def associate(self) -> tuple[sparse.csr_array, NDArray[Any]]:
-        """Return X, float32, and how often its pairs were seen, where weights look at that."""
+    def associate(self) -> tuple[sparse.csr_array, NDArray[Any], float]:
+        """Return X, float32, and how often its pairs were seen, where weights look at that, with the sum."""
         counts = _moved(_counts_rows(self.path, (self.first, self.first + len(self.log_v))), self.matrix.moves)
-        kept = sparse.csr_array(counts) if self.matrix.weights.startswith(_COUNTED) else counts
         X = pmi_rows(counts, self.log_v, self.log_c, self.least)
-        return X, _seen(X, kept, self.matrix.weights, self.unit) if X.nnz else np.empty(0, X.dtype)
+        if not (X.nnz and weighing(self.matrix.weights).of_counts):
+            return X, np.empty(0, X.dtype), 0.0
+        return X, *_seen(X, counts, self.unit, self.factors)
 
 
 def _load(rows: CountedRows) -> Part:
-    X, seen = rows.associate()
+    X, seen, _ = rows.associate()
     weights = weighing(rows.matrix.weights)(X.data, seen, rows.mean)
     X.data = X.data.astype(rows.dtype, copy=False)
     return Part(X, weights)
@@ -176,8 +211,8 @@ def _load(rows: CountedRows) -> Part:
 
 def _sum_of_counts(rows: CountedRows) -> tuple[float, int]:
     """Return how often the stored pairs of some rows were seen, and their number."""
-    _, seen = rows.associate()
-    return float(seen.sum(dtype=np.float64)), len(seen)
+    _, seen, total = rows.associate()
+    return total, len(seen)
 
 
 def _margins_of(path: Path, moves: sparse.csr_array | None, rows: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
