@@ -65,6 +65,7 @@ def test_the_same_job_is_not_run_again_and_an_edited_text_makes_it_run_again(tmp
         (Job("forest", 26, 3, {"lam": 0.5}, {}), "--trees 2 --lam 0.5 --seed 3 --workers 2"),
         (Job("forest", 26, 0, {"trees": 5, "branching": "2"}, {}), "--trees 5 --branching 2 --seed 0 --workers 2"),
         (Job("sg", 13, 0, {}, {"window": 3, "min_count": 5}), "--dimensions 13 --window 3 --min-count 5 --seed 0"),
+        (Job("sg", 13, 0, {"window": 9}, {"window": 3}), "--dimensions 13 --window 9 --seed 0"),
         (Job("rnn", 13, 0, {}, {"window": 3, "min_count": 5}), "--dimensions 13 --min-count 5 --seed 0"),
     ],
 )

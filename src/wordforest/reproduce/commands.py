@@ -75,7 +75,7 @@ class JobRunner:
         if job.method == FOREST:
             size = {"trees": job.size // tree_size(str(job.options.get("branching", BRANCHING)))}
         start = ["train"] if job.method == FOREST else ["baseline", job.method]
-        return [*start, *corpus, *_flags({**size, **job.options, **reading, "seed": job.seed, **self._workers})]
+        return [*start, *corpus, *_flags({**size, **reading, **job.options, "seed": job.seed, **self._workers})]
 
     def _made(self, folder: Path, command: list[str]) -> JobResult:
         made_by = {"command": command, "corpus": self._fingerprint}

@@ -16,6 +16,7 @@ from wordforest.evaluation import TASKS
 FOREST = "forest"
 FILE = "file"
 FROM_COUNTS = (FOREST, "pca", "sc", "nnse", "hpca")
+CODES = (FOREST, "sc", "nnse", FILE)  # what they make may have zeros
 METHODS = (*FROM_COUNTS, "cbow", "sg", "cbow-hs", "sg-hs", "nce", "rnn", FILE)
 BRANCHING = "3,3"  # a tree of the paper: root, 3, 9
 

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from wordforest.evaluation.report import as_markdown, markdown_table, tabulate
-from wordforest.reproduce.plan import Experiment
+from wordforest.reproduce.plan import CODES, Experiment
 from wordforest.reproduce.results import COLUMNS, HALVES, Against, Column, Number, Row, against_reference
 
 _CLEAR = 0.05  # p below which a difference is called one
@@ -68,8 +68,16 @@ def _scores(rows: Sequence[Row], columns: Sequence[Column], experiment: Experime
         by_model = experiment.paper.get(str(row.trial.size), experiment.paper.get("any", {}))
         paper = by_model.get(row.trial.model.name, {})
         numbers = [_cell(row.number(c), c, _best(rows, c), paper.get(c.name)) for c in columns]
-        cells.append((row.trial.model.name, *numbers))
-    return _table(("model", *(column.name for column in columns)), cells)
+        cells.append((row.trial.model.name, _of_codes(row), *numbers))
+    return _table(("model", "non-zeros", *(column.name for column in columns)), cells)
+
+
+def _of_codes(row: Row) -> str:
+    return _nonzeros(row) if row.scored and row.trial.model.method in CODES else _MISSING
+
+
+def _nonzeros(row: Row) -> str:
+    return f"{fmean(one.density for one in row.scored):.1%}"
 
 
 def _best(rows: Sequence[Row], column: Column) -> float:
@@ -78,14 +86,9 @@ def _best(rows: Sequence[Row], column: Column) -> float:
 
 
 def _cell(number: Number | None, column: Column, best: float, paper: float | None) -> str:
-    theirs = "" if paper is None else f" ({paper:g})"
-    if number is None:
-        return _MISSING + theirs
-    d = column.digits
-    value = f"{number.value:.{d}f}"
-    value = f"**{value}**" if round(number.value, d) >= best else value
-    spread = f" ±{number.spread:.{d}f}" if math.isfinite(number.spread) else ""
-    return f"{value}{spread} [{number.low:.{d}f}, {number.high:.{d}f}]{theirs}"
+    d, theirs = column.digits, "" if paper is None else f" ({paper:g})"
+    interval = "" if number is None else f" [{number.low:.{d}f}, {number.high:.{d}f}]"
+    return _short(number, column, best) + interval + theirs
 
 
 def _compared(against: Sequence[Against]) -> list[str]:
@@ -126,8 +129,11 @@ def _not_ahead(found: Against) -> str:
 
 def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
     parts = [(column, half) for column in columns for half in HALVES]
-    header = ("model", *(f"{column.name}, {_SHORT[half]}" for column, half in parts))
-    cells = [(_label(row), *(_short(row.number(column, half), column) for column, half in parts)) for row in rows]
+    header = ("model", "non-zeros", *(f"{column.name}, {_SHORT[half]}" for column, half in parts))
+    cells = [
+        (_label(row), _of_codes(row), *(_short(row.number(column, half), column) for column, half in parts))
+        for row in rows
+    ]
     about = (
         "Every set is split in two by a hash of its items, analogies by their pairs of words: questions with pairs of "
         "different halves, about half of them, are in neither. Choose settings by the development half and "
@@ -137,16 +143,15 @@ def _halves(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
 
 
 def _costs(rows: Sequence[Row]) -> str:
-    header = ("model", "words", "non-zero", "seconds", "of them counting", "peak memory")
+    header = ("model", "words", "non-zeros", "seconds", "of them counting", "peak memory")
     cells = []
     for row in rows:
-        density = fmean(one.density for one in row.scored)
         spent = [_MISSING] * 3
         if row.jobs:
             counting = fmean(job.counting for job in row.jobs)
             seconds = fmean(job.seconds + job.counting for job in row.jobs)
             spent = [f"{seconds:.1f}", f"{counting:.1f}", f"{max(job.peak for job in row.jobs) / 1e9:.2f} GB"]
-        cells.append((_label(row), f"{row.scored[0].n_words:,}", f"{density:.1%}", *spent))
+        cells.append((_label(row), f"{row.scored[0].n_words:,}", _nonzeros(row), *spent))
     return _table(header, cells, "Times are wall-clock, the whole command.")
 
 
@@ -154,5 +159,10 @@ def _label(row: Row) -> str:
     return f"{row.trial.model.name}, M = {row.size}"
 
 
-def _short(number: Number | None, column: Column) -> str:
-    return f"{number.value:.{column.digits}f}" if number else _MISSING
+def _short(number: Number | None, column: Column, best: float = math.inf) -> str:
+    if number is None:
+        return _MISSING
+    d = column.digits
+    value = f"{number.value:.{d}f}"
+    value = f"**{value}**" if round(number.value, d) >= best else value
+    return value + (f" ±{number.spread:.{d}f}" if math.isfinite(number.spread) else "")
