@@ -294,6 +294,15 @@ CASES = (
         },
     ),
     *_cases("run", SEE + " badrun", "badrun/vocab.tsv", {"vocab.tsv with a count in letters": b"the\t5\ncat\tfive\n"}),
+    *_cases(
+        "run",
+        SEE + " badrun",
+        "badrun/ngrams.tsv",
+        {
+            "ngrams.tsv with a count in letters": b"th\tfive\n",
+            "ngrams.tsv with an n-gram of no word": b"th\t0\n",
+        },
+    ),
     *_cases("run", SEE + " badrun", "badrun/history.jsonl", {"a line of history.jsonl is cut": b'{"a": 1}\n{"b": \n'}),
     *_cases(
         "run",
@@ -501,6 +510,8 @@ CASES = (
     Case("train", "weights of no kind", TRAIN + " --weights much"),
     Case("train", "pairs not stored weigh less than nothing", TRAIN + " --zeros -1"),
     Case("train", "an infinite smoothing", TRAIN + " --smoothing inf"),
+    Case("train", "spelling below nothing", TRAIN + " --spelling -1"),
+    Case("train", "spelling of too few words", TRAIN + " --spelling 1", keeps=("new",)),
     Case("train", "an infinite step size", TRAIN + " --learner entries --eta inf"),
     Case("train", "an option of the other learner", TRAIN + " --eta 0.1"),
     Case("train", "words to keep are missing", TRAIN + " --keep-words missing.txt"),

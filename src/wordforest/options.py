@@ -283,6 +283,7 @@ _LEARNER = "online: dictionary learning over all pairs; entries: the paper's Alg
 _TOL = "Stop when a pass gains less than this share of the objective."
 _INIT = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
 _WEIGHTS = "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P; T discounts frequent words in n."
+_SPELLING = "Character n-grams of words as more contexts, so many times log(words / words with it); 0: none."
 _CLUSTER = "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process."
 _EPOCHS = {"weighted": 30, "additive": 3, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
 _ETA = {**dict.fromkeys(WORD2VEC, 0.025), "nce": 0.3, "rnn": 0.05}
@@ -317,6 +318,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("measure", choice("pmi", "ppmi", "sppmi"), "pmi", "association", "Association of word and context."),
         Option("smoothing", WEIGHT, 1.0, "association", "Power of the context counts."),
         Option("shift", WEIGHT, 0.0, "association", "Shift of sppmi."),
+        Option("spelling", WEIGHT, 0.0, "association", _SPELLING),
         Option("extendable", FLAG, False, "count", "Keep the counts of rare words, too, so that text can be added."),
         Option("phrases_of", PATH, None, "count", "Join the phrases of this run or of these counts, and no others."),
         Option("add", PATH, None, "count", "Counts made with --extendable, whose text is to be counted, too."),

@@ -67,6 +67,7 @@ class AssociationSettings(Checked):
     measure: Measure = default("measure")
     smoothing: float = default("smoothing")
     shift: float = default("shift")
+    spelling: float = default("spelling")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -197,7 +197,7 @@ def test_training_has_the_bits_of_one_machine(there: tuple[Path, float], whole: 
         {"trees": 1, "measure": "sppmi", "shift": 0.1, "smoothing": 0.75, "init": "rows", "dtype": "float64"},
         {"trees": 1, "init": "spectral", "epochs": 1, "unit": True},
         {"trees": 1, "weights": "count:0.5", "zeros": 0.5, "epochs": 2},
-        {"trees": 1, "weights": "count:0.5,1e-3", "measure": "ppmi", "zeros": 0.5, "epochs": 2},
+        {"trees": 1, "weights": "count:0.5,1e-3", "measure": "ppmi", "spelling": 1.0, "zeros": 0.5, "epochs": 2},
     ],
 )
 def test_other_settings_have_the_bits_of_one_machine(
@@ -219,6 +219,14 @@ def test_new_words_are_coded_by_the_workers(cluster: Cluster, large_corpus: Path
         assert same(here, there, ("codes.safetensors", "vocab.tsv", "forest.json", "config.json"))
         assert {file.name for file in here.iterdir()} == {file.name for file in there.iterdir()}
         assert (one.codes != other.codes).nnz == 0
+
+
+def test_spelled_words_are_coded_by_the_workers(cluster: Cluster, whole: Path, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"trees": 1, "weights": "count:0.5", "spelling": 1.0, "epochs": 1}
+    wf.train(whole / "counts", out=tmp_path / "run", **settings)
+    wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "here")
+    wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "there", cluster=cluster)
+    assert same(tmp_path / "here", tmp_path / "there", ("codes.safetensors", "vocab.tsv", "config.json"))
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("WORDFOREST_TORTURE", "2"))))

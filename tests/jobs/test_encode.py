@@ -18,6 +18,7 @@ from wordforest.coder.coding import word_objectives
 from wordforest.errors import InputError
 from wordforest.jobs.count import associate
 from wordforest.jobs.encode import _moves
+from wordforest.settings import AssociationSettings
 from wordforest.text import RARE
 
 FAST: dict[str, Any] = {"trees": 2, "epochs": 3}
@@ -25,7 +26,7 @@ FAST: dict[str, Any] = {"trees": 2, "epochs": 3}
 
 def objectives(counts: wf.Counts, run: wf.Run, codes: Any) -> Any:
     """``|x - D a|^2 - |x|^2 + lam Omega(a)`` of every word, and ``|x|^2``."""
-    X = associate(counts, run.config["measure"])
+    X = associate(counts, AssociationSettings(run.config["measure"]))
     D = run.dictionary.astype(np.float64)
     penalty = wf.coder.ForestL2(run.forest, run.config["lam"], nonnegative=run.config["nonnegative"])
     squares = np.asarray(X.multiply(X).sum(axis=1))

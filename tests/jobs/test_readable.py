@@ -18,7 +18,7 @@ from wordforest.jobs import job
 from wordforest.jobs.count import associate
 from wordforest.options import PRESETS
 from wordforest.runtime.progress import Event, Reporter
-from wordforest.settings import TrainSettings, split_settings
+from wordforest.settings import AssociationSettings, TrainSettings, split_settings
 
 WAYS = {"nested": {"grow": False}, "grown": {"grow": True}}
 FAST = {"preset": "readable", "trees": 3, "epochs": 4, "min_count": 1, "density": 0.2}
@@ -117,7 +117,7 @@ def test_frequent_words_count_more_with_a_power(corpus: Path, tmp_path: Path) ->
         run = wf.train(
             corpus, measure="ppmi", nonnegative=True, init="nested", lam=0.8, trees=1, min_count=1, word_power=power
         )
-        X = associate(counts, "ppmi").toarray()
+        X = associate(counts, AssociationSettings("ppmi")).toarray()
         return np.asarray(((X - run.codes.toarray() @ run.dictionary.T) ** 2).sum(1) / (X**2).sum(1))
 
     even, weighted = share_left(0.0), share_left(1.0)

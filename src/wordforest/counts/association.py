@@ -65,7 +65,7 @@ def pmi_rows(
         values[part] = x
 
     list(executor.map(fill, parts(counts)))
-    X = _assembled(values, counts.indices, counts.indptr, counts.shape)
+    X = assembled(values, counts.indices, counts.indptr, counts.shape)
     return X if least is None else _above(X, least, allocate)
 
 
@@ -105,7 +105,7 @@ def _above(X: sparse.csr_array, shift: float, allocate: Allocate) -> sparse.csr_
         indices[place] = X.indices[part][kept]
         X.data[place] = X.data[part][kept] - least  # never beyond what was read
         done = place.stop
-    return _assembled(X.data[:n], indices, indptr, X.shape)
+    return assembled(X.data[:n], indices, indptr, X.shape)
 
 
 def counts_at(X: sparse.csr_array, counts: Counts | sparse.csr_array) -> NDArray[Any]:
@@ -137,7 +137,7 @@ def _positive(counts: Counts | sparse.csr_array, share_pattern: bool) -> sparse.
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     elif not share_pattern:
-        matrix = _assembled(matrix.data, matrix.indices.copy(), matrix.indptr.copy(), matrix.shape)
+        matrix = assembled(matrix.data, matrix.indices.copy(), matrix.indptr.copy(), matrix.shape)
     if matrix.nnz == 0:
         raise InputError(
             "the count matrix is empty: no two words stand within a window of each other. Give more text, or, "
@@ -149,7 +149,7 @@ def _positive(counts: Counts | sparse.csr_array, share_pattern: bool) -> sparse.
     return matrix
 
 
-def _assembled(
+def assembled(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
 ) -> sparse.csr_array:
     """Return arrays in canonical order as a matrix, none copied; SciPy would widen int32 indices if indptr is int64."""

@@ -148,7 +148,7 @@ def build_model(name: str, source: Run | Vectors) -> Model:
     if not isinstance(source, Run):
         return Model(name, vectors, notes=dict(vectors.notes))
     D = source.dictionary
-    D = D if D is not None and len(D) == len(vectors) else None
+    D = D[: len(vectors)] if D is not None and len(D) - len(source.ngrams) == len(vectors) else None
     return Model(name, vectors, source.counts, D, notes=dict(vectors.notes))
 
 

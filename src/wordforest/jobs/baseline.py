@@ -32,7 +32,7 @@ from wordforest.jobs.count import (
     tell_phrases,
 )
 from wordforest.jobs.job import Job, versions
-from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
+from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts, spelled, with_spelling
 from wordforest.jobs.train import learn_in_job
 from wordforest.options import FROM_COUNTS, OPTIONS, check_known
 from wordforest.runtime.disk import ScratchFiles
@@ -116,11 +116,13 @@ def baseline(
         check_room(f"{M:,} dimensions for {V:,} words", 8.0 * M * V)  # vectors of words and of contexts
         total, unit = (source.n_tokens * own.epochs, "tokens") if isinstance(source, Sentences) else (V, "words")
         job.report(Event("learn", 0, None, unit))
-        result = method.learn(job, source, own, Matrix(association, M, device=device))
+        spelling, ngrams = spelled(vocabulary.words, association)
+        result = method.learn(job, source, own, Matrix(association, M, device=device, spelling=spelling))
         job.report(Event("learn", total, total, unit))
         config = {**source.config, **asked, **result.facts, "device": device, "versions": versions(*method.packages)}
         forest, codes = Forest.flat(result.matrix.shape[1]), as_codes(result.matrix)
-        run = Run(vocabulary.words, vocabulary.counts, codes, result.dictionary, forest, config, result.history)
+        D, history = result.dictionary, result.history
+        run = Run(vocabulary.words, vocabulary.counts, codes, D, forest, config, history, ngrams=ngrams)
         job.save_run(run)
     return run
 
@@ -185,7 +187,7 @@ def read_sentences(job: Job, names: Corpus, settings: CountSettings) -> Sentence
 
 
 def _pca(_: Job, counted: Counted, own: SvdSettings, X: Matrix) -> _Result:
-    found = pca(associate(counted.counts, **asdict(X.association)), own)
+    found = pca(with_spelling(associate(counted.counts, X.association), None, X)[0], own)
     return _Result(found.words, found.contexts, facts={"values": found.values.tolist()})
 
 

@@ -31,12 +31,12 @@ from wordforest.counts.tally import add_counts
 from wordforest.errors import InputError
 from wordforest.jobs.count_on_cluster import ClusterTally, tally_on_cluster
 from wordforest.jobs.job import Job, plain, versions
-from wordforest.options import COMPILED, PythonTokenizer, check_known, default
+from wordforest.options import COMPILED, PythonTokenizer, check_known
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import ScratchFiles
 from wordforest.runtime.machine import Executor
 from wordforest.runtime.progress import Event, Report, Reporter
-from wordforest.settings import CountSettings
+from wordforest.settings import AssociationSettings, CountSettings
 from wordforest.store.files import ALL_WORDS
 from wordforest.store.folders import save_counts
 from wordforest.text import TextRules, Vocabulary, choose_words
@@ -244,21 +244,19 @@ def held_out(source: str | Path) -> Counts:
 
 def associate(
     counts: Counts,
-    measure: str = default("measure"),
-    smoothing: float = default("smoothing"),
-    shift: float = default("shift"),
+    settings: AssociationSettings,
     allocate: Allocate = np.empty,
     executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
-    """Return X (V, C) for the measure chosen; it may share index arrays with the counts.
+    """Return X (V, C) for the measure chosen, without spelling; it may share index arrays with the counts.
 
     Those of mapped counts are copied, unless ``allocate`` may put X into files, too: a learner goes through them often.
     """
+    smoothing, measure = settings.smoothing, settings.measure
     if measure == "pmi":
         share = counts.matrix.indices.flags.writeable or allocate is not np.empty
         return pmi(counts, smoothing=smoothing, share_pattern=share, allocate=allocate, executor=executor)
-    least = shift if measure == "sppmi" else 0.0
-    X = sppmi(counts, shift=least, smoothing=smoothing, allocate=allocate, executor=executor)
+    X = sppmi(counts, shift=settings.shift, smoothing=smoothing, allocate=allocate, executor=executor)
     if not X.nnz:
         raise InputError(f"no pair of words has a {measure} above 0. Lower the shift, or give more text.")
     return X

@@ -20,6 +20,7 @@ from wordforest.coder.penalties import L1, NonNegativeL1, Penalty, forest_penalt
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import encode_weighted
+from wordforest.counts.spelling import spell_as
 from wordforest.errors import InputError
 from wordforest.jobs.count import load_counts
 from wordforest.jobs.job import Job, versions
@@ -49,8 +50,9 @@ def encode_counts(
 
     Association, weights, penalty and forest are the run's. Contexts are matched by name; those that the run does not
     know count as ``#rare#``, as they would have in its own text, or not at all where it has no such context. X comes
-    from the new counts alone. What comes back has no dictionary: its rows would not be named by its words. ``cluster``
-    is the address of a Dask scheduler, ``local:N``, or a ``Cluster``, whose workers see ``counts`` and ``out``.
+    from the new counts alone, and from the spelling of the words where the run has n-grams. What comes back has no
+    dictionary: its rows would not be named by its words. ``cluster`` is the address of a Dask scheduler, ``local:N``,
+    or a ``Cluster``, whose workers see ``counts`` and ``out``.
     """
     learned = store.load_run(Path(run))
     penalty = _penalty(Path(run), learned)
@@ -72,7 +74,7 @@ def encode_counts(
                 f"note: {lost} contexts are unknown to {run}: they count as {RARE}, if that is one of its contexts"
             )
         job.report(Event("encode", 0, None, "words"))
-        rows, loss = rows_of_counts(job, counted, _matrix(learned, moves, device))
+        rows, loss = rows_of_counts(job, counted, _matrix(learned, moves, device, vocabulary.words))
         A, gap = _codes(rows, loss, learned, penalty)
         job.report(Event("encode", len(vocabulary), len(vocabulary), "words"))
         unit = bool(learned.config.get("unit"))
@@ -88,7 +90,7 @@ def encode_counts(
     return encoded
 
 
-def _matrix(run: Run, moves: sparse.csr_array | None, device: str) -> Matrix:
+def _matrix(run: Run, moves: sparse.csr_array | None, device: str, words: tuple[str, ...]) -> Matrix:
     """Return what X was for a run."""
     config = run.config
     weights, zeros = "none", 1.0
@@ -96,7 +98,9 @@ def _matrix(run: Run, moves: sparse.csr_array | None, device: str) -> Matrix:
         weights, zeros = str(config.get("weights", "none")), float(config.get("zeros", 1.0))
     known = {name: config[name] for name in AssociationSettings.__dataclass_fields__ if name in config}
     dtype = str(config.get("dtype", "float32"))
-    return Matrix(AssociationSettings(**known), len(run.forest), weights, zeros, dtype, device, moves)
+    settings = AssociationSettings(**known)
+    spelling = spell_as(words, run.ngrams, run.words, settings.spelling) if run.ngrams else None
+    return Matrix(settings, len(run.forest), weights, zeros, dtype, device, moves, spelling)
 
 
 def _codes(rows: Rows, loss: Loss, run: Run, penalty: Penalty) -> tuple[NDArray[Any], float]:
@@ -128,7 +132,7 @@ def _moves(vocabulary: Vocabulary, run: Run, n_columns: int) -> tuple[sparse.csr
     """Return what counts are multiplied by to have the contexts of a run, and how many it lacks; None if none move."""
     assert run.dictionary is not None  # noqa: S101 or there would be no penalty
     sides = 2 if run.config.get("mark_sides") else 1
-    n_old, n_new = len(run.dictionary) // sides, n_columns // sides
+    n_old, n_new = (len(run.dictionary) - len(run.ngrams)) // sides, n_columns // sides
     place = {word: column for column, word in enumerate(run.words[:n_old])}
     column = np.array([place.get(word, -1) for word in vocabulary.words[:n_new]], dtype=np.int64)
     lost = int(np.count_nonzero(column < 0))

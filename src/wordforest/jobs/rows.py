@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from wordforest.coder.rows.base import HELD, Loss, equal_ranges
 from wordforest.coder.rows.cluster import ClusterRows, Part
 from wordforest.counts import Counts, harmonic_weights
 from wordforest.counts.association import ONE_THREAD, Allocate, Place, counts_at, log_margins, margins, parts, pmi_rows
+from wordforest.counts.spelling import beside, by_rows, spell
 from wordforest.counts.windows import narrow
 from wordforest.errors import InputError
 from wordforest.jobs.count import Counted, associate
@@ -38,7 +39,7 @@ class Matrix:
     """What X is to be: association, type of numbers, and where.
 
     ``weights`` says how much stored pairs count, ``zeros`` how much the others do. Counts times ``moves`` have their
-    columns where those of other counts are.
+    columns where those of other counts are. ``spelling`` (V, G) has columns to stand beside those of the counts.
     """
 
     association: AssociationSettings
@@ -48,6 +49,7 @@ class Matrix:
     dtype: str = "float32"
     device: str = "cpu"
     moves: sparse.csr_array | None = None
+    spelling: sparse.csr_array | None = None
     allocate: Allocate = np.empty
 
 
@@ -57,11 +59,29 @@ def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Lo
     if isinstance(job.executor, Cluster):
         return _on_cluster(job, job.executor, counted, matrix, unit)
     counts = replace(counted.counts, matrix=_moved(counted.counts.matrix, matrix.moves))
-    X = associate(counts, **asdict(matrix.association), allocate=matrix.allocate, executor=job.executor)
+    X = associate(counts, matrix.association, allocate=matrix.allocate, executor=job.executor)
     weights = pair_weights(X, counts, matrix.weights, unit, job.executor)
+    X, weights = with_spelling(X, weights, matrix)
     X.data = X.data.astype(matrix.dtype, copy=False)
     rows = place_rows(X, matrix.device, matrix.n_components, job.executor)
     return rows, Loss(weights, matrix.zeros)
+
+
+def spelled(words: Sequence[str], settings: AssociationSettings) -> tuple[sparse.csr_array | None, dict[str, int]]:
+    """Return the columns of spelling that the settings ask for, and the n-grams with their numbers of words."""
+    return spell(words, settings.spelling) if settings.spelling else (None, {})
+
+
+def with_spelling(
+    X: sparse.csr_array, weights: NDArray[Any] | None, matrix: Matrix
+) -> tuple[sparse.csr_array, NDArray[Any] | None]:
+    """Return X with the columns of spelling, where there are any, and the weights of all its pairs."""
+    if (S := matrix.spelling) is None:
+        return X, weights
+    if weights is not None:
+        own = np.ones_like(S.data) if weighing(matrix.weights).of_counts else abs(S.data)
+        weights = by_rows(X, S, weights, own)
+    return beside(X, S, matrix.allocate), weights
 
 
 def pair_weights(
@@ -71,6 +91,8 @@ def pair_weights(
 
     ``unit`` is what a pair at distance one is counted as. The bits are the same for any ``executor``.
     """
+    if kind == "none":
+        return None
     own = weighing(kind)
     if not own.of_counts:
         return own(X.data, X.data)
@@ -163,7 +185,7 @@ class CountedRows:
     @property
     def shape(self) -> tuple[int, int]:
         """V and C."""
-        return len(self.log_v), self.n_columns
+        return len(self.log_v), self.n_columns + (0 if self.matrix.spelling is None else self.matrix.spelling.shape[1])
 
     @property
     def dtype(self) -> Any:
@@ -182,7 +204,8 @@ class CountedRows:
 
     def most_entries(self) -> NDArray[Any]:
         """Return the counted pairs of every row, (V,); some may meet, or go, when columns are moved."""
-        return np.diff(map_csr(self.path).indptr)
+        counted = np.diff(map_csr(self.path).indptr)
+        return counted if self.matrix.spelling is None else counted + np.diff(self.matrix.spelling.indptr)
 
     def load(self, first: int, last: int) -> partial[Part]:
         """Return what makes a range of rows, and the weights of their pairs."""
@@ -191,7 +214,9 @@ class CountedRows:
     def part(self, first: int, last: int) -> CountedRows:
         """Return a range of the rows: what a worker needs to make them."""
         factors = self.factors and (self.factors[0][first:last], self.factors[1])
-        return replace(self, log_v=self.log_v[first:last], first=first, factors=factors)
+        spelling = None if self.matrix.spelling is None else self.matrix.spelling[first:last]
+        matrix = replace(self.matrix, spelling=spelling)
+        return replace(self, matrix=matrix, log_v=self.log_v[first:last], first=first, factors=factors)
 
     def associate(self) -> tuple[sparse.csr_array, NDArray[Any], float]:
         """Return X, float32, and how often its pairs were seen, where weights look at that, with the sum."""
@@ -204,7 +229,7 @@ class CountedRows:
 
 def _load(rows: CountedRows) -> Part:
     X, seen, _ = rows.associate()
-    weights = weighing(rows.matrix.weights)(X.data, seen, rows.mean)
+    X, weights = with_spelling(X, weighing(rows.matrix.weights)(X.data, seen, rows.mean), rows.matrix)
     X.data = X.data.astype(rows.dtype, copy=False)
     return Part(X, weights)
 

@@ -22,12 +22,12 @@ from wordforest.coder.stability import node_stability
 from wordforest.errors import InputError
 from wordforest.jobs.count import as_read, counts_for, look_at
 from wordforest.jobs.job import Job, history_row, versions
-from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts
+from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts, spelled
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.machine import check_device
 from wordforest.runtime.progress import Event, Reporter, step_by_step
-from wordforest.settings import AssociationSettings, TrainSettings, split_settings
+from wordforest.settings import TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary
 
@@ -69,7 +69,8 @@ def train(
             check_device(own.device)
         counted = counts_for(job, names, counting, mapped=own.learner == "entries")
         vocabulary, config = counted.counts.vocabulary, counted.config
-        matrix = _matrix(job, own, len(forest))
+        spelling, ngrams = spelled(vocabulary.words, own)
+        matrix = _matrix(job, own, len(forest), spelling)
         rows, loss = rows_of_counts(job, counted, matrix)
         del counted  # X takes the place of the counts in memory
         plan = _plan(own, forest, loss, rows, vocabulary, matrix)
@@ -79,7 +80,8 @@ def train(
         config = {**config, **asdict(own), **found, "versions": versions()}
         codes, file = _sparse(job, fitted, unit=own.unit)
         D = fitted.D.astype(np.float32, copy=False)
-        run = Run(vocabulary.words, vocabulary.counts, codes, D, fitted.forest, config, history, nodes=nodes)
+        words, numbers, forest = vocabulary.words, vocabulary.counts, fitted.forest
+        run = Run(words, numbers, codes, D, forest, config, history, nodes=nodes, ngrams=ngrams)
         job.save_run(run, file)
     return run
 
@@ -95,14 +97,15 @@ def _check_cluster(settings: TrainSettings, out: str | Path | None) -> None:
         raise InputError("learning on a cluster needs a folder that all workers see. Give --out, or out=.")
 
 
-def _matrix(job: Job, settings: TrainSettings, n_components: int) -> Matrix:
+def _matrix(job: Job, settings: TrainSettings, n_components: int, spelling: sparse.csr_array | None) -> Matrix:
     return Matrix(
-        AssociationSettings(settings.measure, settings.smoothing, settings.shift),
+        settings,
         n_components,
         str(settings.weights),
         float(settings.zeros or 0),
         settings.dtype,
         settings.device,
+        spelling=spelling,
         allocate=arrays_in(job.folder, job.memory // 2) if settings.learner == "entries" else np.empty,
     )
 

@@ -25,6 +25,7 @@ from wordforest.store.files import (
     CHECKPOINT,
     CODES,
     COUNTS,
+    NGRAMS,
     RESULTS,
     SPACE,
     WINDOW_COUNTS,
@@ -60,7 +61,7 @@ class Run:
     ``labels`` are names that somebody gave to nodes, by their numbers, or all that was noted of them; ``nodes`` has
     what is known of every node, (M,) each: ``use``, the share of words, and ``stability``. ``space`` are the arrays of
     ``documents/space.py`` where the forest was learned from documents; its C contexts are then the coordinates of that
-    space.
+    space. ``ngrams`` are those that the last rows of D stand for, with the number of words that have each.
     """
 
     words: tuple[str, ...]
@@ -73,6 +74,7 @@ class Run:
     labels: Mapping[int, str | NodeNote] = field(default_factory=dict)
     nodes: dict[str, NDArray[Any]] = field(default_factory=dict)
     space: dict[str, NDArray[Any]] = field(default_factory=dict)
+    ngrams: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         (rows, columns), D, problem = self.codes.shape, self.dictionary, None
@@ -82,6 +84,9 @@ class Run:
             problem = f"the forest has {len(self.forest)} nodes, but the codes have {columns} columns"
         elif D is not None and (D.ndim != 2 or D.shape[1] != columns):
             problem = f"the dictionary has shape {D.shape}, but (contexts, {columns}) is needed"
+        elif D is not None and self.config.get("spelling") and len(D) != self._n_counted + len(self.ngrams):
+            given = f"{self._n_counted} contexts and {len(self.ngrams)} n-grams"
+            problem = f"the dictionary has {len(D)} rows, but there are {given}"
         if problem is not None:
             raise InputError(f"{problem}. Use the parts of one run.")
         for name, values in self.nodes.items():
@@ -98,6 +103,12 @@ class Run:
 
     def _repr_html_(self) -> str:
         return self.vectors.to_html("Run")
+
+    @property
+    def _n_counted(self) -> int:
+        """How many contexts were counted."""
+        n_contexts = min(self.config.get("max_contexts") or len(self.words), len(self.words))
+        return 2 * n_contexts if self.config.get("mark_sides") else n_contexts
 
     @cached_property
     def vectors(self) -> Vectors:
@@ -127,6 +138,8 @@ def save_run(folder: str | Path, run: Run, codes: str | Path | None = None) -> N
             write_tensors(staging / "dictionary.safetensors", {"D": run.dictionary.astype(np.float32, copy=False)})
         if run.space:
             write_tensors(staging / SPACE, run.space)
+        if run.ngrams:
+            write_vocab(staging / NGRAMS, [*run.ngrams], np.array([*run.ngrams.values()]))
         if codes is None:
             write_csr(staging / CODES, run.codes.astype(np.float32, copy=False))
         else:
@@ -161,6 +174,7 @@ def load_run(folder: str | Path) -> Run:
         "labels": parse_labels(labels, read_text(labels), len(forest)) if labels.exists() else {},
         "nodes": {name: np.asarray(of_nodes[name], dtype=np.float64) for name in _OF_NODES if name in of_nodes},
         "space": read_tensors(folder / SPACE) if (folder / SPACE).exists() else {},
+        "ngrams": _read_ngrams(folder / NGRAMS),
     }
     try:
         return Run(words, counts, **parts)
@@ -304,6 +318,15 @@ def _read_dictionary(path: Path) -> NDArray[np.float32] | None:
             f"{path}: D must be a float32 matrix, but {D.dtype} of shape {D.shape} came. Make the folder again."
         )
     return D
+
+
+def _read_ngrams(path: Path) -> dict[str, int]:
+    if not path.exists():
+        return {}
+    ngrams, counts = read_vocab(path)
+    if not counts.all():
+        raise InputError(f"{path}: no word has {ngrams[int(np.argmin(counts))]!r}. Train again.")
+    return dict(zip(ngrams, counts.tolist(), strict=True))
 
 
 def parse_forest(where: Path | str, parent: object) -> Forest:
