@@ -79,10 +79,10 @@ def test_new_words_have_the_ngrams_that_are_known(words: list[str]) -> None:
 def test_two_matrices_stand_side_by_side_and_so_does_what_their_pairs_have(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, S = (sparse.random_array((30, n), density=0.1, rng=rng, format="csr", dtype=np.float32) for n in (40, 7))
-    found = beside(X, S)
+    is_spelled = by_rows(X, S, np.zeros(X.nnz), np.ones(S.nnz))
     expected = sparse.csr_array(sparse.hstack([X, S]))
+    found = beside(X, S)
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert found.shape == (30, 47)
-    is_spelled = by_rows(X, S, np.zeros(X.nnz), np.ones(S.nnz))
     np.testing.assert_array_equal(is_spelled, found.indices >= 40)

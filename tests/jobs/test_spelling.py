@@ -14,7 +14,7 @@ from tests.jobs.killed import KillAfter, killed
 from wordforest.errors import InputError
 from wordforest.explorer.model import build_model
 from wordforest.jobs import job
-from wordforest.jobs.rows import Matrix, with_spelling
+from wordforest.jobs.rows import Matrix, spelled_weights, with_spelling
 from wordforest.settings import AssociationSettings
 
 SMALL: dict[str, Any] = {"trees": 1, "min_count": 5, "spelling": 1.0, "epochs": 2}
@@ -109,8 +109,9 @@ def test_the_same_bits_for_any_number_of_workers(large_corpus: Path) -> None:
 def test_an_ngram_weighs_one_or_what_it_is(kind: str, given: Any, expected: Any) -> None:
     X, S = (sparse.csr_array(np.array(rows, np.float32)) for rows in ([[0, -2], [4, 0]], [[5], [6]]))
     weights = None if given is None else np.array(given, np.float32)
-    found, weights = with_spelling(X, weights, Matrix(AssociationSettings(), 1, kind, spelling=S))
-    assert found.toarray().tolist() == [[0, -2, 5], [4, 0, 6]]
+    matrix = Matrix(AssociationSettings(), 1, kind, spelling=S)
+    weights = spelled_weights(X, weights, matrix)
+    assert with_spelling(X, matrix).toarray().tolist() == [[0, -2, 5], [4, 0, 6]]
     assert weights is None if expected is None else weights == pytest.approx(expected)
 
 

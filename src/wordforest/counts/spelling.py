@@ -94,11 +94,12 @@ def _is_name(word: str) -> bool:
 
 
 def beside(X: sparse.csr_array, S: sparse.csr_array, allocate: Allocate = np.empty) -> sparse.csr_array:
-    """Return two matrices side by side."""
+    """Return X and S side by side; X loses its values on the way, so that memory need not hold them twice."""
     indptr = X.indptr.astype(np.int64) + S.indptr
     indptr = indptr.astype(np.int32 if indptr[-1] < 2**31 else np.int64)
-    indices = by_rows(X, S, X.indices, S.indices.astype(X.indices.dtype) + X.indices.dtype.type(X.shape[1]), allocate)
     data = by_rows(X, S, X.data, S.data, allocate)
+    X.data = data[:0]
+    indices = by_rows(X, S, X.indices, S.indices.astype(X.indices.dtype) + X.indices.dtype.type(X.shape[1]), allocate)
     return assembled(data, indices, indptr, (X.shape[0], X.shape[1] + S.shape[1]))
 
 

@@ -187,7 +187,7 @@ def read_sentences(job: Job, names: Corpus, settings: CountSettings) -> Sentence
 
 
 def _pca(_: Job, counted: Counted, own: SvdSettings, X: Matrix) -> _Result:
-    found = pca(with_spelling(associate(counted.counts, X.association), None, X)[0], own)
+    found = pca(with_spelling(associate(counted.counts, X.association), X), own)
     return _Result(found.words, found.contexts, facts={"values": found.values.tolist()})
 
 

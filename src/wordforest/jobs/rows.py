@@ -60,8 +60,8 @@ def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Lo
         return _on_cluster(job, job.executor, counted, matrix, unit)
     counts = replace(counted.counts, matrix=_moved(counted.counts.matrix, matrix.moves))
     X = associate(counts, matrix.association, allocate=matrix.allocate, executor=job.executor)
-    weights = pair_weights(X, counts, matrix.weights, unit, job.executor)
-    X, weights = with_spelling(X, weights, matrix)
+    weights = spelled_weights(X, pair_weights(X, counts, matrix.weights, unit, job.executor), matrix)
+    X = with_spelling(X, matrix)
     X.data = X.data.astype(matrix.dtype, copy=False)
     rows = place_rows(X, matrix.device, matrix.n_components, job.executor)
     return rows, Loss(weights, matrix.zeros)
@@ -72,16 +72,19 @@ def spelled(words: Sequence[str], settings: AssociationSettings) -> tuple[sparse
     return spell(words, settings.spelling) if settings.spelling else (None, {})
 
 
-def with_spelling(
-    X: sparse.csr_array, weights: NDArray[Any] | None, matrix: Matrix
-) -> tuple[sparse.csr_array, NDArray[Any] | None]:
-    """Return X with the columns of spelling, where there are any, and the weights of all its pairs."""
-    if (S := matrix.spelling) is None:
-        return X, weights
-    if weights is not None:
-        own = np.ones_like(S.data) if weighing(matrix.weights).of_counts else abs(S.data)
-        weights = by_rows(X, S, weights, own)
-    return beside(X, S, matrix.allocate), weights
+def with_spelling(X: sparse.csr_array, matrix: Matrix) -> sparse.csr_array:
+    """Return X with the columns of spelling, where there are any; X itself may lose its values."""
+    return X if matrix.spelling is None else beside(X, matrix.spelling, matrix.allocate)
+
+
+def spelled_weights(X: sparse.csr_array, weights: NDArray[Any] | None, matrix: Matrix) -> NDArray[Any] | None:
+    """Return the weights of the pairs of ``with_spelling``, given those of X: n-grams were not counted, so 1 is theirs.
+
+    Only the weights |x| look at values alone, and at those of n-grams, too.
+    """
+    if weights is None or (S := matrix.spelling) is None:
+        return weights
+    return by_rows(X, S, weights, np.ones_like(S.data) if weighing(matrix.weights).of_counts else abs(S.data))
 
 
 def pair_weights(
@@ -229,7 +232,8 @@ class CountedRows:
 
 def _load(rows: CountedRows) -> Part:
     X, seen, _ = rows.associate()
-    X, weights = with_spelling(X, weighing(rows.matrix.weights)(X.data, seen, rows.mean), rows.matrix)
+    weights = spelled_weights(X, weighing(rows.matrix.weights)(X.data, seen, rows.mean), rows.matrix)
+    X = with_spelling(X, rows.matrix)
     X.data = X.data.astype(rows.dtype, copy=False)
     return Part(X, weights)
 
