@@ -502,7 +502,7 @@ CASES = (
     Case("train", "memory in letters", TRAIN + " --memory lots"),
     Case("train", "no memory", TRAIN + " --memory 0"),
     Case("train", "a negative seed", TRAIN + " --seed -1"),
-    Case("train", "no epochs", TRAIN + " --epochs 0"),
+    Case("train", "no epochs of entries", TRAIN + " --learner entries --epochs 0"),
     Case("train", "a tolerance that is not a number", TRAIN + " --tol nan"),
     Case("train", "a density of 2", TRAIN + " --lam auto --density 2"),
     Case("train", "a negative shift", TRAIN + " --measure sppmi --shift -1"),

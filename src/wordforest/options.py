@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from wordforest.errors import InputError
 
@@ -241,7 +241,7 @@ FLAG = Kind("true or false", _flag, bool)
 TEXT = Kind("text", _text)
 COLUMN = TEXT._replace(metavar="COLUMN")
 ADDRESS = TEXT._replace(metavar="ADDRESS")
-WEIGHING = TEXT._replace(metavar="none|abs|count:P|count:P,T|glove:X,P")
+WEIGHING = TEXT._replace(metavar="none|abs|count:P,T,L|glove:X,P")
 _SPLITTERS = "words, whitespace, jieba, spacy:MODEL or regex:PATTERN"
 TOKENIZER = Kind(f"{_SPLITTERS}, or in Python a function", _tokenizer, metavar="NAME")
 PATH = Kind("the name of a file or folder", Path, Path)
@@ -250,12 +250,13 @@ WHOLES = several(_whole, int, "3,3")
 REALS = several(_real, float, "0.5,0.8,1")
 
 _READ = {"measure": "ppmi", "trees": 20, "additive": True, "lam": "auto", "nonnegative": True}
-_PAIRS = {"dynamic_window": True, "subsample": 1e-4, "mark_sides": True, "weights": "count:0.6", "zeros": 0.15}
+_COUNTED = {"dynamic_window": True, "subsample": 1e-4, "mark_sides": True}
+_PAIRS = {**_COUNTED, "spelling": 1.2, "weights": "count:0.6,1.5e-5,0.05", "zeros": 0.2}
 PRESETS = {
     "paper": Preset("the method as published", {}),
     "best": Preset(
-        "to score: pairs weighed by how often they were seen",
-        {**_PAIRS, "init": "spectral", "spectrum": 0.4, "unit": True},
+        "to score: pairs weighed by how often they were seen, and spelling",
+        {**_PAIRS, "init": "spectral", "spectrum": 0.4, "epochs": 0, "unit": True},
     ),
     "readable": Preset(
         "to read, few non-zeros: a parent has all that its children have",
@@ -280,9 +281,12 @@ _STABILITY = "Say how stable every node is: learn twice more, from halves of the
 _GROUPED = "online weighted entries ForestCoder"
 _TOLS = {"weighted": 2e-3, "additive": 2e-4, "entries": 1e-3}
 _LEARNER = "online: dictionary learning over all pairs; entries: the paper's Algorithm 1."
+_PASSES = "Passes at most; 0: the dictionary of the start stays."
 _TOL = "Stop when a pass gains less than this share of the objective."
 _INIT = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
-_WEIGHTS = "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P; T discounts frequent words in n."
+_WEIGHTS = (
+    "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P; T discounts frequent words in n, L is least."
+)
 _SPELLING = "Character n-grams of words as more contexts, so many times log(words / words with it); 0: none."
 _CLUSTER = "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process."
 _EPOCHS = {"weighted": 30, "additive": 3, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
@@ -338,7 +342,14 @@ _PANELS: dict[str, list[Option]] = {
     ],
     "Learning": [
         Option("learner", choice("online", "entries"), "online", "train ForestCoder", _LEARNER),
-        Option("epochs", POSITIVE, 100, "train sc nnse word2vec nce rnn ForestCoder", "Passes at most.", by=_EPOCHS),
+        Option(
+            "epochs",
+            NATURAL,
+            100,
+            "train sc nnse word2vec nce rnn ForestCoder",
+            "Passes at most; 0: the start stays.",
+            by=_EPOCHS,
+        ),
         Option("tol", WEIGHT, 5e-3, "train ForestCoder", _TOL, by=_TOLS),
         Option("seed", NATURAL, 0, "train baseline", "Same seed, same bits."),
         Option("init", choice("random", "rows", "nested", "spectral"), "random", "coding ForestCoder", _INIT),
@@ -394,9 +405,13 @@ def taken_by(name: str) -> list[Option]:
 class Checked:
     """Settings that are checked by the table when they are made, as far as it has their names."""
 
+    fewest_epochs: ClassVar[int] = 1  # 0 where codes can be had from a start alone
+
     def __post_init__(self) -> None:
         for name in (one.name for one in fields(self) if one.name in OPTIONS):
             object.__setattr__(self, name, OPTIONS[name].check(getattr(self, name)))
+        if getattr(self, "epochs", self.fewest_epochs) < self.fewest_epochs:
+            raise InputError("epochs = 0, but this learns in passes over the text or the words. Give 1 or more.")
 
 
 def check_known(given: Iterable[str], known: Iterable[str], what: str = "setting") -> None:

@@ -106,11 +106,15 @@ class TrainSettings(AssociationSettings):
     tau: float = default("tau")
     sampling: Literal["proportional", "uniform"] = default("sampling")
 
+    fewest_epochs = 0
+
     def __post_init__(self) -> None:
         for name in ("weights", "zeros", "epochs", "tol"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default(name, self.kind))
         super().__post_init__()
+        if not self.epochs and self.kind in ("additive", "entries"):
+            raise InputError(f"epochs = 0, but the learner {self.kind} learns in passes. Give 1 or more.")
         if self.weights != "none":
             weighing(str(self.weights))
         self._refuse_what_others_take()

@@ -54,7 +54,8 @@ def test_weights_by_name(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "count", "count:x", "count:-1", "count:1,0", "count:1,2,3", "glove:10", "glove:10,0", "abs:1", "other"]
+    "text",
+    ["", "count", "count:x", "count:-1", "count:1,0", "count:1,2,3,4", "glove:10", "glove:10,0", "abs:1", "other"],
 )
 def test_unknown_weights_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"count:0\.25"):

@@ -253,11 +253,11 @@ def test_a_start_begins_where_x_is(home: Home, how: Start) -> None:
 def test_other_factors_of_the_same_product(power: float) -> None:
     rng = np.random.default_rng(16)
     A, D = rng.standard_normal((50, 6)), rng.standard_normal((40, 6))
-    B, E = with_spectrum(A, D, power)
+    B, E = with_spectrum(A, D, power, Threads(1))
     S = np.linalg.svd(A @ D.T, compute_uv=False)[:6]
     assert np.abs(B @ E.T - A @ D.T).max() < 1e-10
     assert np.linalg.svd(B, compute_uv=False) == pytest.approx(S**power)
-    C, F = with_spectrum(A, D, power, np.random.default_rng(0))
+    C, F = with_spectrum(A, D, power, Threads(1), np.random.default_rng(0))
     assert np.abs(C @ F.T - A @ D.T).max() < 1e-10
     assert np.linalg.norm(F, axis=0) == pytest.approx(np.ones(6))
 
@@ -267,7 +267,7 @@ def test_a_spectral_start_is_better_than_a_random_one(weighted: bool) -> None:
     X = sparse.csr_array(matrix(60, 40, signed=True))
     loss = Loss(2 * np.random.default_rng(17).random(X.nnz), 0.1) if weighted else Loss()
     forest, seen = Forest.complete(1), []
-    begun = SpectralStart(0.5)(X, forest, Asked(loss=loss, on_step=seen.append))
+    begun = SpectralStart(0.5)(X, forest, Asked(loss=loss, on_rows=seen.append))
     from_start, from_random = (
         learn_weighted(X, loss, ForestL2(forest, 0.05), 13, WeightedSettings(epochs=1), start=start)
         for start in ((begun.D, begun.A), None)

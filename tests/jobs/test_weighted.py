@@ -15,7 +15,7 @@ from wordforest.counts import association
 from wordforest.counts.association import counts_at
 from wordforest.errors import InputError
 from wordforest.jobs import job
-from wordforest.jobs.rows import _unit, pair_weights
+from wordforest.jobs.rows import _unit, weighed
 from wordforest.runtime.machine import Threads
 from wordforest.settings import TrainSettings, split_settings
 
@@ -36,7 +36,7 @@ def test_the_preset_best_makes_unit_vectors_with_zeros(corpus: Path, tmp_path: P
     assert np.allclose(lengths[lengths > 0], 1, atol=1e-6)
     assert run.codes.nnz < run.codes.shape[0] * run.codes.shape[1]
     assert run.dictionary is not None
-    assert len(run.dictionary) == 2 * len(run.words)  # left and right contexts
+    assert len(run.dictionary) == 2 * len(run.words) + len(run.ngrams)  # left and right contexts, and spelling
     vectors = wf.Vectors(run.words, run.codes)
     assert vectors.similarity("cat", "dog") > vectors.similarity("cat", "train")
 
@@ -74,7 +74,7 @@ def test_counts_are_found_at_the_pairs_of_x(corpus: Path, measure: Any) -> None:
 def test_counts_of_a_dynamic_window_are_in_pairs(corpus: Path) -> None:
     counts = wf.count(corpus, window=2, dynamic_window=True)  # a pair at distance one counts twice
     X = wf.pmi(counts)
-    found = pair_weights(X, counts, "glove:1000000,1", _unit({"window": 2, "dynamic_window": True}))
+    _, found = weighed(X, counts.matrix, "glove:1000000,1", _unit({"window": 2, "dynamic_window": True}))
     assert found == pytest.approx(counts.matrix.data / 2 / 1e6)
 
 
@@ -89,10 +89,18 @@ def test_frequent_words_and_contexts_count_less_under_a_threshold(
     rows, columns = X.tocoo().coords
     seen = n[rows, columns]
     assert 0 < np.count_nonzero(seen < table[rows, columns]) < X.nnz
-    found = pair_weights(X, counts, f"count:0.5,{T}", 1)
+    _, found = weighed(X, counts.matrix, f"count:0.5,{T}", 1)
     assert found == pytest.approx((seen / seen.mean()) ** 0.5, rel=1e-5)
     monkeypatch.setattr(association, "_PAIRS", 100)  # many parts
-    assert pair_weights(X, counts, f"count:0.5,{T}", 1, Threads(2)) == pytest.approx(found, rel=1e-6)
+    assert weighed(X, counts.matrix, f"count:0.5,{T}", 1, Threads(2))[1] == pytest.approx(found, rel=1e-6)
+    least = float(np.median(seen))
+    for executor in (Threads(1), Threads(2)):
+        fewer, weights = weighed(X, counts.matrix, f"count:0.5,{T},{least}", 1, executor)
+        kept = seen >= least
+        assert 0 < fewer.nnz < X.nnz
+        assert np.array_equal(fewer.data, X.data[kept])
+        assert np.array_equal(np.array(fewer.tocoo().coords), np.array((rows, columns))[:, kept])
+        assert weights == pytest.approx((seen[kept] / seen[kept].mean()) ** 0.5, rel=1e-5)
 
 
 def test_what_is_given_goes_before_the_preset() -> None:

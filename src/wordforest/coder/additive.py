@@ -50,6 +50,10 @@ class AdditiveSettings:
     seed: int = 0
     nonnegative: bool = False  # atoms without negative values
 
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise InputError("epochs = 0, but an additive forest is learned in passes. Give 1 or more.")
+
     def learned(self, n: int) -> Array:
         """Return which of n rows are learned from, in order: what is rare adds little but noise."""
         if self.drawn:

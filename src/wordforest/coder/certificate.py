@@ -29,16 +29,25 @@ def duality_gaps(A: Array, XD: Array, squares: Array, DD: Array, penalty: Penalt
 
     A and XD are (b, M), ``squares`` holds ``|x|^2``, shape (b,), DD is (M, M). Infinite only where the penalty is.
     """
-    xp = namespace(A)
     A, XD, DD, squares = (wide(part) for part in (A, XD, DD, squares))
-    c = XD - A @ DD  # D'r, (b, M)
+    c = XD - A @ DD
+    gaps = residual_gaps(A, XD, c, squares, penalty)
+    if penalty.lam == 0:
+        gaps = namespace(A).minimum(gaps, _convex_gaps(A, c, DD, penalty.per_word(A), penalty))
+    return gaps
+
+
+def residual_gaps(A: Array, XD: Array, c: Array, squares: Array, penalty: Penalty) -> Array:
+    """Return the gaps (b,), float64, given ``c = D'r`` (b, M).
+
+    Under weights the residual, the values and D are multiplied by their roots: XD is b, c is ``b - H a``, and
+    ``squares`` are the sums of w x^2.
+    """
+    xp = namespace(A)
     a_c = (A * c).sum(1)
     r_r = xp.clip(squares - (XD * A).sum(1) - a_c, 0.0, None)  # |r|^2
-    value = penalty.per_word(A)
     s = _feasible(c, xp.clip(1 + a_c / xp.where(r_r > 0, r_r, 1.0), 0.0, 1.0), penalty)
-    gaps = (1 - s) ** 2 * r_r + value - 2 * s * a_c
-    if penalty.lam == 0:
-        gaps = xp.minimum(gaps, _convex_gaps(A, c, DD, value, penalty))
+    gaps = (1 - s) ** 2 * r_r + penalty.per_word(A) - 2 * s * a_c
     return xp.where(gaps >= 0, gaps, xp.where(gaps < 0, 0.0, np.inf))  # below 0 by rounding; NaN proves nothing
 
 

@@ -1,4 +1,5 @@
-"""Proximal steps on the quadratic forms of a weighted loss: every row at a step size of its own, no row ever worse.
+"""Steps on the quadratic forms of a weighted loss: proximal ones, every row at a step size of its own, no row ever
+worse, and conjugate gradients where there is no penalty.
 
 The same code runs on NumPy arrays and PyTorch tensors.
 """
@@ -20,7 +21,13 @@ _NEWTON = 4  # steps to the multipliers of the unit balls; what is left is cut o
 
 
 def descend(
-    quadratic: Quadratic, penalty: Penalty, A: Array, curvatures: Array, n_iter: int, tol: float = 0.0
+    quadratic: Quadratic,
+    penalty: Penalty,
+    A: Array,
+    curvatures: Array,
+    n_iter: int,
+    tol: float = 0.0,
+    ahead: tuple[Array, int] | None = None,
 ) -> tuple[Array, Array]:
     """Take accelerated proximal steps on ``a'Ha - 2 b'a + lam Omega(a)`` of every row of A (r, M).
 
@@ -28,12 +35,20 @@ def descend(
     set the step sizes. H enters through one product an iteration: at a point between two others it is known from
     theirs, and so are the objective and the curvature along each step. Where a step was too long, its curvature is
     learned from it; a row that would get worse stays, and its momentum is dropped, as it is where a row overshoots
-    (O'Donoghue and Candes 2015). Stops early when no row moves by more than ``tol`` times its length.
+    (O'Donoghue and Candes 2015). Stops early when no row moves by more than ``tol`` times its length. ``ahead``
+    says how to take steps of conjugate gradients first, their scales (M,) and number, as if there were no penalty:
+    rows that get better so begin there.
     """
     xp, b = namespace(A), quadratic.linear
     L = _known(quadratic, curvatures)  # (r, 1)
     product = quadratic.times(A)
     value = _values(A, product, b, penalty)  # (r, 1)
+    if ahead is not None:
+        new, product_new = conjugate(quadratic, A, product, *ahead)
+        found = _values(new, product_new, b, penalty)
+        better = found < value
+        A, product = xp.where(better, new, A), xp.where(better, product_new, product)
+        value = xp.where(better, found, value)
     Y, product_Y = A, product
     t = xp.ones_like(A[:, :1])
     for _ in range(n_iter):
@@ -55,6 +70,31 @@ def descend(
         if tol and bool((row_products(moved, moved) <= tol * tol * row_products(new, new)).all()):
             break
     return A, L[:, 0]
+
+
+def conjugate(
+    quadratic: Quadratic, A: Array, product: Array, scales: Array, n_iter: int, tol: float = 0.0
+) -> tuple[Array, Array]:
+    """Take steps of conjugate gradients on ``a'Ha - 2 b'a`` of every row of A (r, M); return A and its product.
+
+    ``product`` is H a of every row, ``scales`` (M,) the diagonal of a matrix that every H is like: what is left of b is
+    divided by it. Stops early when no row moves by more than ``tol`` times its length.
+    """
+    xp = namespace(A)
+    left = quadratic.linear - product
+    steered = left / scales
+    direction, size = steered, row_products(left, steered)
+    for _ in range(n_iter):
+        bent = quadratic.times(direction)
+        curvature = row_products(direction, bent)
+        step = xp.where(curvature > 0, size / xp.where(curvature > 0, curvature, 1.0), 0.0)
+        A, left = A + step * direction, left - step * bent
+        if tol and bool((step * step * row_products(direction, direction) <= tol * tol * row_products(A, A)).all()):
+            break
+        steered = left / scales
+        before, size = size, row_products(left, steered)
+        direction = steered + size / xp.where(before > 0, before, 1.0) * direction
+    return A, quadratic.linear - left
 
 
 def descend_together(

@@ -17,7 +17,7 @@ from wordforest.coder.additive import Additive, AdditiveSettings, activations, m
 from wordforest.coder.entries import Entries, EntrySettings
 from wordforest.coder.forest import Forest, in_order
 from wordforest.coder.lam import lam_for_training
-from wordforest.coder.learn import Learned, Learner, OnStep, State, Step, learn
+from wordforest.coder.learn import Learned, Learner, OnStep, State, learn
 from wordforest.coder.online import Online, OnlineSettings
 from wordforest.coder.penalties import NonNegativeL1, Penalty, with_lam
 from wordforest.coder.rows import Rows
@@ -75,12 +75,12 @@ def fit(
     *,
     resume: State | None = None,
     on_step: OnStep | None = None,
-    on_start: Callable[[Step], None] = lambda _: None,
+    on_start: Callable[[int], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Fitted:
     """Learn a dictionary and codes for the rows of X.
 
-    ``on_start`` hears of the steps of a start that learns, ``say`` what is being done, in words.
+    ``on_start`` hears how many rows a start that learns has gone through, ``say`` what is being done, in words.
     """
     begun = Begun(None, plan.forest)
     mean = _mean(rows, plan) if plan.additive else None
@@ -180,7 +180,7 @@ def start_named(name: str, *, grow: bool = False, spectrum: float = default("spe
     """Return the start called random, rows, nested or spectral.
 
     >>> start_named("spectral", spectrum=0.4)
-    SpectralStart(power=0.4, passes=4, steps=6)
+    SpectralStart(power=0.4, passes=2, steps=3)
     """
     starts: dict[str, Callable[[], Start]] = {
         "random": RandomStart,

@@ -1,7 +1,8 @@
 """The one loop: batches, history, stopping rule, dead atoms, states to resume from, the last exact pass.
 
 A learner takes the steps. Every pass goes through the batches of its words; learning ends when a pass gains less than
-a given share of the objective, and a last pass then codes all words exactly where the learner has one.
+a given share of the objective, and a last pass then codes all words exactly where the learner has one. With no pass
+allowed that is all: the dictionary stays that of the start.
 """
 
 from __future__ import annotations
@@ -178,20 +179,21 @@ def learn(learner: Learner, *, resume: State | None = None, on_step: OnStep | No
 class _Loop:
     def __init__(self, learner: Learner, history: list[Step], on_step: OnStep | None) -> None:
         self.learner, self.history, self.on_step = learner, history, on_step
-        self.converged, self.revived = False, 0
+        self.converged, self.revived = learner.epochs == 0, 0
         self.notices: list[str] = []
 
     def run(self) -> None:
         learner, history = self.learner, self.history
         epoch, done = (history[-1].epoch, history[-1].batch) if history else (1, 0)
         if history and history[-1].last:  # all is done
-            self.converged = self._settled(epoch - 1)
+            self.converged = learner.epochs == 0 or self._settled(epoch - 1)
             self._close()
             return
-        while True:
+        while learner.epochs:
             for number, batch in enumerate(learner.batches(epoch), start=1):
                 if number > done:
-                    self._record(epoch, number, learner.step(epoch, batch, self._before()))
+                    before = self._before()
+                    self._record(epoch, number, learner.step(epoch, batch, before), before)
             done = 0
             self.converged = self._settled(epoch)
             revived = self._revive(epoch)
@@ -199,7 +201,7 @@ class _Loop:
                 break
             epoch += 1
         if (last := learner.finish()) is not None:
-            self._record(epoch + 1, 0, last)
+            self._record(epoch + 1, 0, last, history[-1].objective if history else np.inf)
         self._close()
 
     def _before(self) -> float:
@@ -212,14 +214,13 @@ class _Loop:
         least = -_RISE * abs(steps[-1].objective) - _NOISE * self.learner.energy
         return least <= sum(step.gain for step in steps) <= self.learner.tol * steps[-1].objective
 
-    def _record(self, epoch: int, batch: int, moved: Moved) -> None:
+    def _record(self, epoch: int, batch: int, moved: Moved, before: float) -> None:
         learner, history = self.learner, self.history
         if not np.isfinite(moved.objective):
             raise InputError(
                 "the objective is not finite: the values of X or its weights are too large. Scale the data, or use "
                 "float64."
             )
-        before = self._before()
         rose = moved.objective > before * (1 + _RISE) + _NOISE * learner.energy
         if rose and not (learner.anneals or self.notices):
             self.notices.append(f"the objective rose from {before:.8g} to {moved.objective:.8g}. Try float64.")

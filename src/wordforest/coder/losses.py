@@ -29,7 +29,8 @@ class Weighing:
     ``none``: all 1, for which None stands; ``abs``: |x|, the paper's; ``count``: ``(n / mean n)^P``, so that pairs seen
     often are trusted more; ``glove``: ``min(1, n / X)^P``, all alike from X on (Pennington, Socher and Manning 2014).
     With a second number T, ``count`` takes the counts that would be left, on average, if words and contexts whose share
-    of all counts is above T were dropped down to it by the square root, as word2vec does.
+    of all counts is above T were dropped down to it by the square root, as word2vec does; with a third, L, pairs that
+    are left less often than that are not stored.
     """
 
     kind: str
@@ -57,7 +58,12 @@ class Weighing:
     @property
     def threshold(self) -> float | None:
         """T, where counts of frequent words are discounted."""
-        return self.numbers[1] if self.kind == "count" and len(self.numbers) == 2 else None
+        return self.numbers[1] if self.kind == "count" and len(self.numbers) > 1 else None
+
+    @property
+    def least(self) -> float | None:
+        """L, how often a pair must have been seen to be stored."""
+        return self.numbers[2] if self.kind == "count" and len(self.numbers) > 2 else None
 
 
 def discount(sums: Array, threshold: float) -> Array:
@@ -67,7 +73,7 @@ def discount(sums: Array, threshold: float) -> Array:
 
 
 def weighing(text: str) -> Weighing:
-    """Return what ``none``, ``abs``, ``count:P``, ``count:P,T`` or ``glove:X,P`` stands for.
+    """Return what ``none``, ``abs``, ``count:P``, ``count:P,T``, ``count:P,T,L`` or ``glove:X,P`` stands for.
 
     >>> weighing("glove:100,0.75")
     Weighing(kind='glove', numbers=(100.0, 0.75))
@@ -77,11 +83,11 @@ def weighing(text: str) -> Weighing:
         numbers = tuple(float(part) for part in rest.split(",")) if rest else ()
     except ValueError:
         numbers = ()
-    known = (kind, len(numbers)) in (("none", 0), ("abs", 0), ("count", 1), ("count", 2), ("glove", 2))
+    known = len(numbers) in {"none": (0,), "abs": (0,), "count": (1, 2, 3), "glove": (2,)}.get(kind, ())
     if not (known and all(np.isfinite(number) and number > 0 for number in numbers)):
         raise InputError(
-            f"weights = {text!r}, but it must be none, abs, count:P, count:P,T or glove:X,P with positive numbers, "
-            "as in count:0.25, count:0.5,1e-4 or glove:100,0.75."
+            f"weights = {text!r}, but it must be none, abs, count:P, count:P,T, count:P,T,L or glove:X,P with positive "
+            "numbers, as in count:0.25, count:0.5,1e-4 or glove:100,0.75."
         )
     return Weighing(kind, numbers)
 

@@ -14,15 +14,13 @@ import numpy as np
 from wordforest.coder import clusters, kernels
 from wordforest.coder.dictionary import random_columns
 from wordforest.coder.forest import Forest
-from wordforest.coder.learn import Step
-from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import NoPenalty
 from wordforest.coder.rows import Rows, as_rows
 from wordforest.coder.rows.base import Loss
-from wordforest.coder.weighted import WeightedSettings, learn_weighted
+from wordforest.coder.rows.weighted import Factor
 from wordforest.errors import InputError
 from wordforest.options import default
-from wordforest.runtime.machine import Executor, Threads
+from wordforest.runtime.machine import Executor, Threads, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
@@ -31,13 +29,14 @@ _FAINT_DIRECTION = 1e-3  # singular values below this share of the largest are n
 _FEW = 1000  # rows that are all clustered, rare or not
 _SPARE = 20  # directions more than are wanted, so that these are right
 _POWERS = 3  # times that rows are multiplied to tell strong directions from faint ones
+_FEW_POWERS = 1  # the same for factors that go on to be improved
 _FAINT = 1e-6  # the same for factors
 _BALANCED = 0.5  # power at which both halves of a weighted pass are equally well conditioned
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a start beside a forest: no negative values, a seed, the loss, and who hears of its steps.
+    """What is asked of a start beside a forest: no negative values, a seed, the loss, and who hears of rows seen.
 
     ``weights`` (V,) says how much each row counts, ``keys`` (V,), uint64, tells rows apart wherever they stand, and
     ``mean`` (C,), of length one, is a direction that needs no atom.
@@ -46,7 +45,7 @@ class Asked:
     nonnegative: bool = False
     seed: int = 0
     loss: Loss = field(default_factory=Loss)
-    on_step: Callable[[Step], None] = lambda _: None
+    on_rows: Callable[[int], None] = lambda _: None
     weights: Any = None
     keys: Any = None
     mean: Array | None = None
@@ -189,20 +188,12 @@ def directions(rows: Rows, seed: int) -> Array:
     """Return every row of X (V, C), divided by its length, in the directions that explain X best, (V, K) on the host.
 
     The strongest come first; their singular values are flattened to their square roots: as they are, the first few
-    would decide alone. Found by powers of X'X on random directions (Halko et al. 2011).
+    would decide alone.
     """
-    (V, C), numbers = rows.shape, rows.numbers(rows.shape[0])
+    V, C = rows.shape
     n = min(max(_DIRECTIONS), V, C)
     lengths = kernels.as_type(rows.lengths(), rows.like)[:, None]
-    if n + _SPARE >= C:
-        A = rows.all_times(rows.own(np.eye(C))) / lengths
-    else:
-        Q = random_columns((C, n + _SPARE), seed, like=rows.like)
-        for _ in range(_POWERS):
-            back = kernels.zeros(tuple(Q.shape), rows.like)
-            rows.add_transposed(numbers, rows.all_times(rows.own(Q)) / lengths / lengths, back)
-            Q = _orthogonal(back, rows.executor)
-        A = rows.all_times(Q) / lengths
+    A, _ = _subspace(rows, n + _SPARE, seed, _POWERS, lengths)
     values, basis = np.linalg.eigh(kernels.on_host(kernels.wide_gram(A, rows.executor)))  # ascending
     values, basis = values[::-1][:n], basis[:, ::-1][:, :n]
     kept = values > _FAINT_DIRECTION**2 * values[0]
@@ -210,11 +201,28 @@ def directions(rows: Rows, seed: int) -> Array:
     return np.asarray(kernels.on_host(A @ kernels.as_type(turn, A)))
 
 
+def _subspace(rows: Rows, n: int, seed: int, powers: int, lengths: Array | float = 1.0) -> tuple[Array, Array]:
+    """Return ``X Q`` (V, n) and Q (C, n), at right angles, for rows of X (V, C) divided by their ``lengths`` (V, 1).
+
+    Q is found by powers of X'X on random directions (Halko et al. 2011); it is all of them where C <= n.
+    """
+    C, numbers = rows.shape[1], rows.numbers(rows.shape[0])
+    if n >= C:
+        Q = rows.own(np.eye(C))
+        return rows.all_times(Q) / lengths, Q
+    Q = random_columns((C, n), seed, like=rows.like)
+    for _ in range(powers):
+        back = kernels.zeros(tuple(Q.shape), rows.like)
+        rows.add_transposed(numbers, rows.all_times(rows.own(Q)) / lengths / lengths, back)
+        Q = _orthogonal(back, rows.executor)
+    return rows.all_times(Q) / lengths, Q
+
+
 def _orthogonal(Q: Array, executor: Executor) -> Array:
     """Return an orthogonal basis of the columns of a tall matrix (C, K), by its inner products alone."""
     values, basis = np.linalg.eigh(kernels.on_host(kernels.wide_gram(Q, executor)))
     values = np.maximum(values, _FAINT**2 * max(float(values[-1]), np.finfo(np.float64).tiny))
-    return Q @ kernels.as_type(basis / np.sqrt(values), Q)
+    return kernels.tall_times(Q, kernels.as_type(basis / np.sqrt(values), Q), executor)
 
 
 def unit_rows(Z: Array) -> Array:
@@ -261,13 +269,13 @@ class SpectralStart:
     """The best factors without a penalty, ``A D' = U S V'``, as ``A = U S^power R`` and ``D = V S^(1 - power) R``.
 
     R is a random rotation; the columns of D are then divided by their lengths, which go to A. ``power`` 1 keeps the
-    spectrum of the data in the codes, as PCA does; 0 makes it flat. Under a weighted loss the factors come from
-    ``passes`` passes at most of the weighted learner.
+    spectrum of the data in the codes, as PCA does; 0 makes it flat. The factors are the singular vectors of X; under
+    a weighted loss they are improved in ``passes`` passes by ``steps`` steps of conjugate gradients on either side.
     """
 
     power: float = default("spectrum")
-    passes: int = 4
-    steps: int = 6  # of each half of a pass
+    passes: int = 2
+    steps: int = 3
     about = "the best factors without a penalty"
     shapes = False
 
@@ -280,49 +288,65 @@ class SpectralStart:
         if asked.nonnegative:
             raise InputError("a spectral start has negative values. Use the start random, rows or nested.")
         rows, M, seed = as_rows(X), len(forest), asked.seed
-
-        def on_step(step: Step, _: Any) -> None:
-            asked.on_step(step)
-
-        found = learn_online(rows, NoPenalty(), M, OnlineSettings(seed=seed, exact_tol=1e-3), on_step=on_step)
-        A, D = found.A, found.D
-        if not asked.loss.is_plain:
-            settings = WeightedSettings(
-                epochs=self.passes,
-                tol=5e-3,
-                code_iter=self.steps,
-                dictionary_iter=self.steps,
-                exact_iter=1,
-                bounded=False,
-                revive=False,
-            )
-            A, D = with_spectrum(A, D, _BALANCED)
-            found = learn_weighted(rows, asked.loss, NoPenalty(), M, settings, start=(D, A), on_step=on_step)
-            A, D = found.A, found.D
-        A, D = with_spectrum(A, D, self.power, np.random.default_rng((seed, 4)))
+        with one_blas_thread():
+            A, D = singular_factors(rows, M, seed, _POWERS if asked.loss.is_plain else _FEW_POWERS)
+            asked.on_rows(rows.shape[0])
+            if not asked.loss.is_plain:
+                A, D = self._weighted(rows, asked, A, D)
+            A, D = with_spectrum(A, D, self.power, rows.executor, np.random.default_rng((seed, 4)))
         return Begun(D, forest, A)
 
+    def _weighted(self, rows: Rows, asked: Asked, A: Array, D: Array) -> tuple[Array, Array]:
+        words, contexts = rows.weighted(asked.loss, A.shape[1])
+        for _ in range(self.passes):
+            for side, own, other in ((words, A, D), (contexts, D, A)):
+                factor = Factor.of(other, rows.executor, rough=True)
+                side.improve(own, own[:, 0] * 0, factor, NoPenalty(), self.steps, 0.0)
+            A, D = with_spectrum(A, D, _BALANCED, rows.executor)
+            asked.on_rows(rows.shape[0])
+        return A, D
 
-def with_spectrum(A: Array, D: Array, power: float, rng: np.random.Generator | None = None) -> tuple[Array, Array]:
+
+def singular_factors(rows: Rows, n: int, seed: int, powers: int) -> tuple[Array, Array]:
+    """Return factors (V, n) and (C, n) of the rows: their first singular vectors, with the roots of their values.
+
+    What the data have too few directions for is filled with codes of zeros and random atoms.
+    """
+    V, C = rows.shape
+    A, D = with_spectrum(*_subspace(rows, min(n + _SPARE, V, C), seed, powers), _BALANCED, rows.executor)
+    found = min(n, A.shape[1])
+    codes, atoms = kernels.zeros((V, n), rows.like), rows.own(_random_atoms(rows, n, seed, nonnegative=False))
+    codes[:, :found], atoms[:, :found] = A[:, :found], D[:, :found]
+    return codes, atoms
+
+
+def with_spectrum(
+    A: Array, D: Array, power: float, executor: Executor, rng: np.random.Generator | None = None
+) -> tuple[Array, Array]:
     """Return other factors of ``A D'``: with singular values S, codes ``U S^power R`` and atoms ``V S^(1 - power) R``.
 
-    With ``rng`` R is a random rotation and the lengths of the columns of D go to A; else R is the identity.
+    With ``rng`` R is a random rotation and the lengths of the columns of D go to A; else R is the identity, and columns
+    come in the order of their values.
     """
-    root_A, back_A = _root(A)
-    root_D, back_D = _root(D)
+    root_A, back_A = _root(A, executor)
+    root_D, back_D = _root(D, executor)
     u, s, v = np.linalg.svd(root_A @ root_D.T)
     s = np.maximum(s, _FAINT * s[0])
+    signs = np.where(kernels.on_host(D.sum(0)) @ back_D @ v.T < 0, -1.0, 1.0)  # libraries choose them as they like
+    u, v = u * signs, v * signs[:, None]
     rotation = np.eye(len(s)) if rng is None else np.linalg.qr(rng.standard_normal((len(s), len(s))))[0]
     to_A, to_D = back_A @ u * s**power @ rotation, back_D @ v.T * s ** (1 - power) @ rotation
     if rng is not None:
         lengths = np.sqrt(np.maximum(((root_D @ to_D) ** 2).sum(0), np.finfo(np.float64).tiny))
         to_A, to_D = to_A * lengths, to_D / lengths
-    return A @ kernels.as_type(to_A, A), D @ kernels.as_type(to_D, D)
+    turned = ((A, to_A), (D, to_D))
+    A, D = (kernels.tall_times(F, kernels.as_type(by, F), executor) for F, by in turned)
+    return A, D
 
 
-def _root(F: Array) -> tuple[Array, Array]:
+def _root(F: Array, executor: Executor) -> tuple[Array, Array]:
     """Return a square root B of ``F'F = B'B`` and a matrix that undoes it, (M, M) each, float64 on the host."""
-    products = kernels.on_host(F.T @ F).astype(np.float64)
+    products = kernels.on_host(kernels.wide_gram(F, executor))
     values, basis = np.linalg.eigh(products)
     roots = np.sqrt(np.maximum(values, _FAINT**2 * max(float(values[-1]), np.finfo(np.float64).tiny)))
     return roots[:, None] * basis.T, basis / roots

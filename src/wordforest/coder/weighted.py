@@ -1,7 +1,7 @@
 """Learner 1 under confidence weights: all words, then the dictionary, in turn.
 
     sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2  +  lam sum_v Omega(a_v)
-        with every column of D of length <= 1, or with D free
+        with every column of D of length <= 1
 
 Under weights every word has a Gram matrix of its own, so no sums of fixed size tell all about the words seen; instead
 both halves of a pass go through the stored pairs, by rows and by columns. The objective never rises.
@@ -18,16 +18,17 @@ from wordforest.coder import kernels
 from wordforest.coder.descent import descend_together, in_unit_balls
 from wordforest.coder.dictionary import random_columns
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
-from wordforest.coder.penalties import NoPenalty, Penalty
+from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows, as_rows
 from wordforest.coder.rows.base import Loss
-from wordforest.coder.rows.weighted import Factor, check_range
+from wordforest.coder.rows.weighted import Factor, builds_forms, check_range
 from wordforest.errors import InputError
 from wordforest.options import Checked, default
 from wordforest.runtime.machine import Executor, one_blas_thread
 
 Array = Any  # a NumPy array or a PyTorch tensor
 
+_VISITS = 8  # steps of the last pass where each goes through all pairs: quadratic forms are too wide to be built
 _EASE = 0.9  # of the curvatures that the pass before has found: the codes have moved since
 
 
@@ -35,6 +36,7 @@ _EASE = 0.9  # of the curvatures that the pass before has found: the codes have 
 class WeightedSettings(Checked):
     """How to learn."""
 
+    fewest_epochs = 0
     epochs: int = default("epochs", "weighted")
     tol: float = default("tol", "weighted")  # stop when a pass lowers the objective by less than this share
     code_iter: int = 6  # steps on the words in a pass
@@ -43,7 +45,6 @@ class WeightedSettings(Checked):
     exact_tol: float = 1e-3  # the last pass ends when no word of a block moves by more than this share of its length
     seed: int = 0
     nonnegative: bool = False  # atoms without negative values
-    bounded: bool = True  # columns of D have length <= 1; else they are free, and may be negative
     revive: bool = True  # atoms that no word uses start anew
 
     def __post_init__(self) -> None:
@@ -87,7 +88,7 @@ def encode_weighted(
     with one_blas_thread():
         learner = Weighted(as_rows(X, executor), loss, penalty, D.shape[1], settings, (D, None))
         learner.begin()
-        learner.code(learner.settings.exact_iter, learner.settings.exact_tol)
+        learner.code_to_the_end()
     if not np.isfinite(kernels.inner(learner.A, learner.A)):
         raise InputError("the codes are not finite: the values of X are too large. Scale the data, or use float64.")
     return learner.A
@@ -119,6 +120,7 @@ class Weighted(Learner):
         check_learning_fits(rows.words_here, rows.shape[1], self.M)
         check_range(rows.finite_squares(), loss.heaviest, rows.dtype)
         self.words, self.contexts = rows.weighted(loss, self.M)
+        self.gap = float("nan")
 
     def begin(self) -> None:
         """Start from a dictionary, and from codes of zeros if there are none."""
@@ -150,13 +152,21 @@ class Weighted(Learner):
         return Moved(objective, before - objective, self.rows.shape[0])
 
     def finish(self) -> Moved:
-        """Code all words to the end."""
-        self.code(self.settings.exact_iter, self.settings.exact_tol)
+        """Code all words to the end, and say how far they may be from it; without a penalty no bound is known."""
+        self.code_to_the_end()
+        if self.penalty.lam > 0:
+            self.gap = self.words.gap(self.A, self._factor(self.D), self.penalty)
         return Moved(self.objective(), 0.0, self.rows.shape[0])
 
     def code(self, n_iter: int, tol: float = 0.0) -> None:
         """Take steps on the codes of all words."""
         self.words.improve(self.A, self.word_curvatures, self._factor(self.D), self.penalty, n_iter, tol)
+
+    def code_to_the_end(self) -> None:
+        """Take steps until no word moves much."""
+        n_iter = self.settings.exact_iter
+        n_iter = n_iter if builds_forms(self.M, n_iter) else min(n_iter, _VISITS)
+        self.code(n_iter, self.settings.exact_tol)
 
     def objective(self) -> float:
         """Return the objective, in float64."""
@@ -171,6 +181,10 @@ class Weighted(Learner):
             raise InputError("the values of X or its weights are too large, or not finite. Mend or scale the data.")
         return total
 
+    def facts(self) -> dict[str, float]:
+        """Return the worst gap."""
+        return {"gap": self.gap}
+
     def losses(self) -> Array:
         """Return the loss of every word, (V,)."""
         return self.words.row_losses(self.A, self._factor(self.D))
@@ -183,14 +197,11 @@ class Weighted(Learner):
         return Factor.of(F, self.rows.executor)
 
     def _move_dictionary(self) -> None:
-        """Take steps on the dictionary: all rows together under the bound of its columns, else row by row."""
-        n_iter, factor = self.settings.dictionary_iter, self._factor(self.A)
-        if not self.settings.bounded:
-            self.contexts.improve(self.D, self.context_curvatures, factor, NoPenalty(), n_iter, 0.0)
-            return
+        """Take steps on the dictionary, all rows together under the bound of its columns."""
 
         def bounded(U: Array, L: Array) -> Array:
             return in_unit_balls(U, L, self.rows.executor, nonnegative=self.nonnegative)
 
-        form, known = self.contexts.form(factor), self.context_curvatures * _EASE
-        self.D, self.context_curvatures = descend_together(form, bounded, self.D, known, n_iter)
+        form, known = self.contexts.form(self._factor(self.A)), self.context_curvatures * _EASE
+        moved = descend_together(form, bounded, self.D, known, self.settings.dictionary_iter)
+        self.D, self.context_curvatures = moved

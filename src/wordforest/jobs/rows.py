@@ -16,7 +16,7 @@ from wordforest.coder.losses import Weighing, discount, weighing
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import HELD, Loss, equal_ranges
 from wordforest.coder.rows.cluster import ClusterRows, Part
-from wordforest.counts import Counts, harmonic_weights
+from wordforest.counts import harmonic_weights
 from wordforest.counts.association import ONE_THREAD, Allocate, Place, counts_at, log_margins, margins, parts, pmi_rows
 from wordforest.counts.spelling import beside, by_rows, spell
 from wordforest.counts.windows import narrow
@@ -60,7 +60,8 @@ def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Lo
         return _on_cluster(job, job.executor, counted, matrix, unit)
     counts = replace(counted.counts, matrix=_moved(counted.counts.matrix, matrix.moves))
     X = associate(counts, matrix.association, allocate=matrix.allocate, executor=job.executor)
-    weights = spelled_weights(X, pair_weights(X, counts, matrix.weights, unit, job.executor), matrix)
+    X, weights = weighed(X, counts.matrix, matrix.weights, unit, job.executor)
+    weights = spelled_weights(X, weights, matrix)
     X = with_spelling(X, matrix)
     X.data = X.data.astype(matrix.dtype, copy=False)
     rows = place_rows(X, matrix.device, matrix.n_components, job.executor)
@@ -87,27 +88,58 @@ def spelled_weights(X: sparse.csr_array, weights: NDArray[Any] | None, matrix: M
     return by_rows(X, S, weights, np.ones_like(S.data) if weighing(matrix.weights).of_counts else abs(S.data))
 
 
-def pair_weights(
-    X: sparse.csr_array, counts: Counts | sparse.csr_array, kind: str, unit: int, executor: Executor = ONE_THREAD
-) -> NDArray[Any] | None:
-    """Return the weights (nnz,) of the stored pairs of X for ``--weights KIND``; None stands for 1.
+def weighed(
+    X: sparse.csr_array, counts: sparse.csr_array, kind: str, unit: int, executor: Executor = ONE_THREAD
+) -> tuple[sparse.csr_array, NDArray[Any] | None]:
+    """Return X and the weights (nnz,) of its stored pairs for ``--weights KIND``; None stands for 1.
 
-    ``unit`` is what a pair at distance one is counted as. The bits are the same for any ``executor``.
+    Where the weights leave out pairs that were hardly seen, X has fewer. ``unit`` is what a pair at distance one is
+    counted as. The bits are the same for any ``executor``.
     """
-    if kind == "none":
-        return None
     own = weighing(kind)
     if not own.of_counts:
-        return own(X.data, X.data)
-    matrix = counts.matrix if isinstance(counts, Counts) else counts
-    factors = _discounts(own, *margins(matrix, executor)) if own.threshold else None
-    seen, total = _seen(X, matrix, unit, factors, executor)
+        return X, own(X.data, X.data)
+    factors = _discounts(own, *margins(counts, executor)) if own.threshold else None
+    X, seen, total = _seen_enough(X, counts, own, unit, factors, executor)
 
     def weigh(place: Place) -> None:
         seen[place[1]] = own(X.data[place[1]], seen[place[1]], total / max(1, X.nnz))
 
     list(executor.map(weigh, parts(X)))
-    return seen
+    return X, seen
+
+
+def _seen_enough(
+    X: sparse.csr_array,
+    counts: sparse.csr_array,
+    own: Weighing,
+    unit: int,
+    factors: Discounts | None,
+    executor: Executor = ONE_THREAD,
+) -> tuple[sparse.csr_array, NDArray[Any], float]:
+    """Return the pairs of X that were seen often enough to be stored, how often, and the sum of that."""
+    seen, total = _seen(X, counts, unit, factors, executor)
+    if own.least is None:
+        return X, seen, total
+    least, places = X.dtype.type(own.least), list(parts(X))
+
+    def sizes(place: Place) -> NDArray[Any]:
+        rows, pairs = place
+        before = np.concatenate(([0], np.cumsum(seen[pairs] >= least)))
+        return np.diff(before[X.indptr[rows.start : rows.stop + 1] - pairs.start])
+
+    starts = np.concatenate(([0], np.cumsum(np.concatenate(list(executor.map(sizes, places))))))
+    out: Any = sparse.csr_array(X.shape, dtype=X.dtype)
+    out.data, out.indices, often = (np.empty(starts[-1], kind) for kind in (X.dtype, X.indices.dtype, seen.dtype))
+    out.indptr, out.has_canonical_format = starts.astype(X.indptr.dtype), True
+
+    def move(place: Place) -> float:
+        rows, pairs = place
+        kept, to = seen[pairs] >= least, slice(starts[rows.start], starts[rows.stop])
+        out.data[to], out.indices[to], often[to] = X.data[pairs][kept], X.indices[pairs][kept], seen[pairs][kept]
+        return float(often[to].sum(dtype=np.float64))
+
+    return out, often, sum(executor.map(move, places))
 
 
 def _discounts(own: Weighing, n_v: NDArray[Any], n_c: NDArray[Any]) -> Discounts | None:
@@ -203,7 +235,7 @@ class CountedRows:
     @property
     def exact(self) -> bool:
         """Whether all counted pairs are stored."""
-        return self.least is None and self.matrix.moves is None
+        return self.least is None and self.matrix.moves is None and weighing(self.matrix.weights).least is None
 
     def most_entries(self) -> NDArray[Any]:
         """Return the counted pairs of every row, (V,); some may meet, or go, when columns are moved."""
@@ -225,9 +257,10 @@ class CountedRows:
         """Return X, float32, and how often its pairs were seen, where weights look at that, with the sum."""
         counts = _moved(_counts_rows(self.path, (self.first, self.first + len(self.log_v))), self.matrix.moves)
         X = pmi_rows(counts, self.log_v, self.log_c, self.least)
-        if not (X.nnz and weighing(self.matrix.weights).of_counts):
+        own = weighing(self.matrix.weights)
+        if not (X.nnz and own.of_counts):
             return X, np.empty(0, X.dtype), 0.0
-        return X, *_seen(X, counts, self.unit, self.factors)
+        return _seen_enough(X, counts, own, self.unit, self.factors)
 
 
 def _load(rows: CountedRows) -> Part:

@@ -154,7 +154,7 @@ def learn_in_job(
 
     ``text`` is the fingerprint of what is learned from, ``unit`` what the rows are.
     """
-    report, n_words = job.report, rows.shape[0]
+    report, n_words, begun_with = job.report, rows.shape[0], 0
     report(Event("learn", 0, None, unit))
     begun = job.checkpoint.load(text)
     history: list[dict[str, Any]] = begun[1] if begun else []
@@ -167,9 +167,10 @@ def learn_in_job(
         if not step.last:
             job.checkpoint.save(state.arrays, history)
 
-    def on_start(step: Step) -> None:
-        seen = step.words_seen % n_words or n_words
-        report(Event("start", seen, None, unit, {"objective": step.objective}))
+    def on_start(n: int) -> None:
+        nonlocal begun_with
+        begun_with += n
+        report(Event("start", begun_with, None, unit))
 
     with step_by_step():
         resume = State(dict(begun[0]), steps) if begun else None

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.coder.kernels.halves import widened
 from wordforest.runtime.machine import kernel
 
 Array = NDArray[Any]
 Index = NDArray[Any]
 _RIDGE = 1e-12  # share by which a diagonal grows, so that equal atoms have a solution
 _ON_SWEEPS = 30  # over coordinates that are on, before the others are looked at again
+_REGISTER = 16  # numbers in a vector register
 _LANES = 64  # words that go through the forest side by side, in vector registers
 
 
@@ -184,13 +186,13 @@ def _add_rows(weights: Array, chosen: Index, B: Array, out: Array) -> None:
         b0, b1, b2, b3 = B[chosen[k]], B[chosen[k + 1]], B[chosen[k + 2]], B[chosen[k + 3]]
         b4, b5, b6, b7 = B[chosen[k + 4]], B[chosen[k + 5]], B[chosen[k + 6]], B[chosen[k + 7]]
         for m in range(M):
-            left = (w0 * b0[m] + w1 * b1[m]) + (w2 * b2[m] + w3 * b3[m])
-            right = (w4 * b4[m] + w5 * b5[m]) + (w6 * b6[m] + w7 * b7[m])
+            left = (w0 * widened(b0[m]) + w1 * widened(b1[m])) + (w2 * widened(b2[m]) + w3 * widened(b3[m]))
+            right = (w4 * widened(b4[m]) + w5 * widened(b5[m])) + (w6 * widened(b6[m]) + w7 * widened(b7[m]))
             out[m] += left + right
     for k in range(n, len(weights)):
         w, b = weights[k], B[chosen[k]]
         for m in range(M):
-            out[m] += w * b[m]
+            out[m] += w * widened(b[m])
 
 
 @kernel
@@ -262,60 +264,111 @@ def move_atoms(AA: Array, products: Array) -> Array:
 
 
 @kernel
-def sampled_times(starts: Index, indices: Index, excess: Array, rows: Index, F: Array, A: Array, out: Array) -> None:
-    """Write ``sum_c e_c (f_c . a_r) f_c`` for every row into ``out``, shape (b, M); each f_c is read once."""
+def weighted_times(
+    starts: Index, indices: Index, weights: Array, data: Array, rows: Index, F: Array, out: Array
+) -> None:
+    """Write ``sum_c w_c x_c f_c`` for every row into ``out``, shape (b, M); F may have numbers of 16 bits."""
+    for r in range(len(rows)):
+        out[r] = 0
+        first, last = starts[rows[r]], starts[rows[r] + 1]
+        _add_rows(weights[first:last] * data[first:last], indices[first:last], F, out[r])
+
+
+@kernel
+def sampled_times(
+    starts: Index, indices: Index, weights: Array, zeros: float, rows: Index, F: Array, A: Array, out: Array
+) -> None:
+    """Write ``sum_c (w_c - W) (f_c . a_r) f_c`` for every row into ``out``, shape (b, M); each f_c is read once.
+
+    F may have numbers of 16 bits.
+    """
     M = F.shape[1]
-    zero = F.dtype.type(0)
+    zero, W = A.dtype.type(0), A.dtype.type(zeros)
     for r in range(len(rows)):
         a, total = A[r], out[r]
         total[:] = 0
         first, last = starts[rows[r]], starts[rows[r] + 1]
-        whole = last - (last - first) % 4
-        for k in range(first, whole, 4):
-            f0, f1, f2, f3 = F[indices[k]], F[indices[k + 1]], F[indices[k + 2]], F[indices[k + 3]]
+        own, excess = indices[first:last], weights[first:last] - W
+        whole = len(own) - len(own) % 4
+        for k in range(0, whole, 4):
+            f0, f1, f2, f3 = F[own[k]], F[own[k + 1]], F[own[k + 2]], F[own[k + 3]]
             p0 = p1 = p2 = p3 = zero
             for m in range(M):
-                p0 += f0[m] * a[m]
-                p1 += f1[m] * a[m]
-                p2 += f2[m] * a[m]
-                p3 += f3[m] * a[m]
+                p0 += widened(f0[m]) * a[m]
+                p1 += widened(f1[m]) * a[m]
+                p2 += widened(f2[m]) * a[m]
+                p3 += widened(f3[m]) * a[m]
             p0, p1, p2, p3 = p0 * excess[k], p1 * excess[k + 1], p2 * excess[k + 2], p3 * excess[k + 3]
             for m in range(M):
-                total[m] += (p0 * f0[m] + p1 * f1[m]) + (p2 * f2[m] + p3 * f3[m])
-        for k in range(whole, last):
-            f0, p0 = F[indices[k]], zero
+                left, right = p0 * widened(f0[m]) + p1 * widened(f1[m]), p2 * widened(f2[m]) + p3 * widened(f3[m])
+                total[m] += left + right
+        for k in range(whole, len(own)):
+            f0, p0 = F[own[k]], zero
             for m in range(M):
-                p0 += f0[m] * a[m]
+                p0 += widened(f0[m]) * a[m]
             p0 *= excess[k]
             for m in range(M):
-                total[m] += p0 * f0[m]
+                total[m] += p0 * widened(f0[m])
 
 
 @kernel
-def row_grams(starts: Index, indices: Index, excess: Array, rows: Index, F: Array, out: Array) -> None:
-    """Add ``sum_c e_c f_c f_c'`` of every row to ``out``, shape (b, M, M), eight pairs at a time."""
-    M = F.shape[1]
+def row_grams(starts: Index, indices: Index, weights: Array, zeros: float, rows: Index, F: Array, out: Array) -> None:
+    """Add ``sum_c (w_c - W) f_c f_c'`` of every row to ``out``, shape (b, M, M), eight pairs at a time.
+
+    The part right of the diagonal is summed, from a whole vector register on, and then copied to the left.
+    """
+    M, W = F.shape[1], F.dtype.type(zeros)
     for r in range(len(rows)):
         H = out[r]
         first, last = starts[rows[r]], starts[rows[r] + 1]
-        whole = last - (last - first) % 8
-        for k in range(first, whole, 8):
-            f0, f1, f2, f3 = F[indices[k]], F[indices[k + 1]], F[indices[k + 2]], F[indices[k + 3]]
-            f4, f5, f6, f7 = F[indices[k + 4]], F[indices[k + 5]], F[indices[k + 6]], F[indices[k + 7]]
+        own, excess = indices[first:last], weights[first:last] - W
+        whole = len(own) - len(own) % 8
+        for k in range(0, whole, 8):
+            f0, f1, f2, f3 = F[own[k]], F[own[k + 1]], F[own[k + 2]], F[own[k + 3]]
+            f4, f5, f6, f7 = F[own[k + 4]], F[own[k + 5]], F[own[k + 6]], F[own[k + 7]]
             for i in range(M):
                 e0, e1, e2, e3 = excess[k] * f0[i], excess[k + 1] * f1[i], excess[k + 2] * f2[i], excess[k + 3] * f3[i]
                 e4, e5 = excess[k + 4] * f4[i], excess[k + 5] * f5[i]
                 e6, e7 = excess[k + 6] * f6[i], excess[k + 7] * f7[i]
                 h = H[i]
-                for m in range(M):
+                for m in range(np.uint64(i - i % _REGISTER), np.uint64(M)):  # signed ones might count from the end
                     left = (e0 * f0[m] + e1 * f1[m]) + (e2 * f2[m] + e3 * f3[m])
                     h[m] += left + ((e4 * f4[m] + e5 * f5[m]) + (e6 * f6[m] + e7 * f7[m]))
-        for k in range(whole, last):
-            f0 = F[indices[k]]
+        for k in range(whole, len(own)):
+            f0 = F[own[k]]
             for i in range(M):
                 e0, h = excess[k] * f0[i], H[i]
-                for m in range(M):
+                for m in range(np.uint64(i - i % _REGISTER), np.uint64(M)):
                     h[m] += e0 * f0[m]
+        for i in range(M):
+            for m in range(i):
+                H[i, m] = H[m, i]
+
+
+@kernel
+def row_energies(starts: Index, weights: Array, data: Array, out: Array) -> None:
+    """Write ``sum_c w_c x_c^2`` of every row into ``out``, (n,), float64."""
+    for r in range(len(out)):
+        total = 0.0
+        for k in range(starts[r], starts[r + 1]):
+            total += np.float64(weights[k] * data[k]) * np.float64(data[k])
+        out[r] = total
+
+
+@kernel
+def transpose(
+    data: Array, weights: Array, indices: Index, starts: Index, first: int, last: int, column_starts: Index, out: Any
+) -> None:
+    """Write values, weights and rows of the pairs of contexts first .. last - 1, one context after the other."""
+    out_data, out_weights, out_rows = out
+    fill = column_starts[first:last].copy()
+    for r in range(len(starts) - 1):
+        for k in range(starts[r], starts[r + 1]):
+            c = indices[k]
+            if first <= c < last:
+                place = fill[c - first]
+                fill[c - first] = place + 1
+                out_data[place], out_weights[place], out_rows[place] = data[k], weights[k], r
 
 
 @kernel

@@ -79,6 +79,7 @@ class Rows(ABC):
     like: Array
     executor: Executor = Threads(1)  # computes with arrays beside X, such as the dictionary
     known_squares: Array | None = None
+    _weighed: tuple[Loss, int, tuple[Side, Side]] | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -168,8 +169,14 @@ class Rows(ABC):
         self.add_transposed(batch, change, out)
         return [result]
 
-    def weighted(self, loss: Loss, n_components: int) -> tuple[Side, Side]:  # noqa: ARG002 those that can say how
-        """Return the words' and the contexts' side of a weighted loss over the stored pairs."""
+    def weighted(self, loss: Loss, n_components: int) -> tuple[Side, Side]:
+        """Return the words' and the contexts' side of a weighted loss over the stored pairs; kept for the next time."""
+        if self._weighed is None or self._weighed[:2] != (loss, n_components):
+            self._weighed = (loss, n_components, self._sides(loss, n_components))
+        return self._weighed[2]
+
+    def _sides(self, loss: Loss, n_components: int) -> tuple[Side, Side]:  # noqa: ARG002 those that can say how
+        """Make them."""
         raise InputError(
             f"{type(self).__name__} has no pairs to weigh: X is a tensor, or too large for the memory of the GPU. Use "
             "the device cpu, or a sparse matrix."

@@ -309,7 +309,7 @@ class ClusterRows(Rows):
         inside = [(own,) for own in shards] if shards else [() for _ in ranges]
         return self.cluster.spread(joined, [(own, *more) for own, more in zip(pieces, inside, strict=True)])
 
-    def weighted(self, loss: Loss, n_components: int) -> tuple[Side, Side]:
+    def _sides(self, loss: Loss, n_components: int) -> tuple[Side, Side]:
         """Return the words' and the contexts' side of a weighted loss."""
         from wordforest.coder.rows.weighted_cluster import cluster_sides
 

@@ -161,7 +161,7 @@ class DeviceRows(Rows):
         own = DeviceCSR(self.rows.starts, self.rows.indices, weights).take(kernels.placed(rows, self.like))
         return self.take(rows), Loss(own.values, loss.zeros)
 
-    def weighted(self, loss: Loss, n_components: int) -> tuple[Side, Side]:  # noqa: ARG002 of a cluster
+    def _sides(self, loss: Loss, n_components: int) -> tuple[Side, Side]:  # noqa: ARG002 of a cluster
         """Return the words' and the contexts' side of a weighted loss."""
         return device_sides(self, loss)
 

@@ -71,7 +71,7 @@ class HostRows(Rows):
         x = self.X[[word]]
         return np.asarray(x.toarray() if self.is_sparse else x).ravel()
 
-    def weighted(self, loss: Loss, n_components: int) -> tuple[Side, Side]:  # noqa: ARG002 of a cluster
+    def _sides(self, loss: Loss, n_components: int) -> tuple[Side, Side]:  # noqa: ARG002 of a cluster
         """Return the words' and the contexts' side of a weighted loss; all pairs of a dense X are stored."""
         return host_sides(self.pairs(), loss, self.executor)
 

@@ -83,6 +83,10 @@ class ClusterSide(Side):
         """Return the loss of every row, (n,)."""
         return np.concatenate(self._each(HostSide.row_losses, _Sent(factor), [values]))
 
+    def gap(self, values: Array, factor: Factor, penalty: Penalty) -> float:
+        """Return the worst relative duality gap."""
+        return float(max(self._each(HostSide.gap, _Sent(factor), [values], penalty)))
+
 
 def cluster_sides(rows: ClusterRows, loss: Loss, n_components: int) -> tuple[ClusterSide, ClusterSide]:
     """Return the words' and the contexts' side of X (V, C) on a cluster."""
