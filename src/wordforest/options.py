@@ -251,7 +251,7 @@ REALS = several(_real, float, "0.5,0.8,1")
 
 _READ = {"measure": "ppmi", "trees": 20, "additive": True, "lam": "auto", "nonnegative": True}
 _COUNTED = {"dynamic_window": True, "subsample": 1e-4, "mark_sides": True}
-_PAIRS = {**_COUNTED, "spelling": 1.2, "weights": "count:0.6,1.5e-5,0.05", "zeros": 0.2}
+_PAIRS = {**_COUNTED, "spelling": 1.1, "weights": "count:0.6,1e-5,0.08", "zeros": 0.15}
 PRESETS = {
     "paper": Preset("the method as published", {}),
     "best": Preset(

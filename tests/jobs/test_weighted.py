@@ -41,6 +41,14 @@ def test_the_preset_best_makes_unit_vectors_with_zeros(corpus: Path, tmp_path: P
     assert vectors.similarity("cat", "dog") > vectors.similarity("cat", "train")
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.1])
+def test_a_run_with_a_penalty_says_how_far_its_codes_may_be_from_the_best(
+    corpus: Path, tmp_path: Path, lam: float
+) -> None:
+    run = wf.train(corpus, out=tmp_path / "run", preset="best", lam=lam, subsample=0.0, **SMALL)
+    assert ("gap" in run.config) == (lam > 0)
+
+
 @pytest.mark.parametrize("weights", ["count:0.6", "count:0.6,1e-3"])
 def test_new_counts_are_coded_under_the_weights_of_the_run(corpus: Path, tmp_path: Path, weights: str) -> None:
     run = wf.train(corpus, out=tmp_path / "run", preset="best", weights=weights, subsample=0.0, **SMALL)

@@ -182,8 +182,8 @@ class Weighted(Learner):
         return total
 
     def facts(self) -> dict[str, float]:
-        """Return the worst gap."""
-        return {"gap": self.gap}
+        """Return the worst gap, where a bound is known."""
+        return {} if np.isnan(self.gap) else {"gap": self.gap}
 
     def losses(self) -> Array:
         """Return the loss of every word, (V,)."""
