@@ -8,7 +8,7 @@ import pytest
 
 from tests.coder.shared import has_gpu
 from wordforest.errors import InputError, MissingExtraError
-from wordforest.runtime.machine import by_halves, check_device, out_of_memory
+from wordforest.runtime.machine import by_halves, check_device, out_of_memory, wake_device
 
 
 def test_an_unknown_device_is_refused() -> None:
@@ -27,6 +27,14 @@ def test_a_missing_pytorch_is_reported_with_its_extra(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'torch>="):
         check_device("cuda")
+
+
+@pytest.mark.skipif(has_gpu(), reason="there is a GPU")
+def test_a_device_that_does_not_wake_says_so_to_who_waits() -> None:
+    pytest.importorskip("torch")
+    awake = wake_device("cuda")
+    with pytest.raises(InputError, match="sees no CUDA"):
+        awake()
 
 
 def test_errors_other_than_a_lack_of_memory_pass() -> None:

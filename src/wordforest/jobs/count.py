@@ -305,8 +305,13 @@ def sources_of(names: Corpus, settings: CountSettings, notice: Callable[[str], N
 
 def look_at(names: Corpus, settings: CountSettings) -> None:
     """Refuse a corpus that is not there, before what takes long."""
-    if not (len(names) == 1 and store.is_counts_folder(Path(names[0]))):
+    if not is_counted(names):
         sources_of(names, settings)
+
+
+def is_counted(names: Corpus) -> bool:
+    """Whether a corpus is one folder of counts."""
+    return len(names) == 1 and store.is_counts_folder(Path(names[0]))
 
 
 def counts_for(job: Job, names: Corpus, settings: CountSettings, *, mapped: bool = False) -> Counted:
@@ -317,8 +322,8 @@ def counts_for(job: Job, names: Corpus, settings: CountSettings, *, mapped: bool
     those for a cluster, stay anyway.
     """
     most, on_cluster = 0 if mapped else kept(job), isinstance(job.executor, Cluster)
-    source = Path(names[0]) if len(names) == 1 else None
-    if source and store.is_counts_folder(source):
+    if is_counted(names):
+        source = Path(names[0])
         if job.folder and job.folder.resolve() == source.resolve():
             raise InputError(f"{job.folder}: the counts to read would be replaced. Choose another --out.")
         found = load_counts(source, most, checked=not on_cluster)

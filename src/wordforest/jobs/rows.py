@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,12 +34,17 @@ Discounts = tuple[NDArray[np.float32], NDArray[np.float32]]  # factors of the co
 _VALUES = 1 << 17  # codes that are turned into sparse ones at a time
 
 
+def at_once() -> None:
+    """Wait for nothing."""
+
+
 @dataclass(frozen=True)
 class Matrix:
     """What X is to be: association, type of numbers, and where.
 
     ``weights`` says how much stored pairs count, ``zeros`` how much the others do. Counts times ``moves`` have their
     columns where those of other counts are. ``spelling`` (V, G) has columns to stand beside those of the counts.
+    ``awake`` waits until the device can be used.
     """
 
     association: AssociationSettings
@@ -51,6 +56,7 @@ class Matrix:
     moves: sparse.csr_array | None = None
     spelling: sparse.csr_array | None = None
     allocate: Allocate = np.empty
+    awake: Callable[[], None] = at_once
 
 
 def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Loss]:
@@ -64,6 +70,7 @@ def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Lo
     weights = spelled_weights(X, weights, matrix)
     X = with_spelling(X, matrix)
     X.data = X.data.astype(matrix.dtype, copy=False)
+    matrix.awake()
     rows = place_rows(X, matrix.device, matrix.n_components, job.executor)
     return rows, Loss(weights, matrix.zeros)
 

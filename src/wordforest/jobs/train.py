@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,17 @@ from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.stability import node_stability
 from wordforest.errors import InputError
-from wordforest.jobs.count import as_read, counts_for, look_at
+from wordforest.jobs.count import as_read, counts_for, is_counted, look_at
 from wordforest.jobs.job import Job, history_row, versions
-from wordforest.jobs.rows import Matrix, as_codes, rows_of_counts, spelled
+from wordforest.jobs.rows import Matrix, as_codes, at_once, rows_of_counts, spelled
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import arrays_in
-from wordforest.runtime.machine import check_device
+from wordforest.runtime.machine import wake_device
 from wordforest.runtime.progress import Event, Reporter, step_by_step
-from wordforest.settings import TrainSettings, split_settings
+from wordforest.settings import CountSettings, TrainSettings, split_settings
 from wordforest.store import Run
 from wordforest.text import Vocabulary
+from wordforest.text.reader import Corpus
 
 
 def train(
@@ -64,13 +66,11 @@ def train(
         if job.folder and job.is_complete(store.is_run_folder, asdict(own), (None, "auto")):
             return store.load_run(job.folder)
         job.begin({"corpus": names, **asdict(counting), **asdict(own)})
-        if own.device != "cpu":
-            look_at(names, counting)  # what is wrong with it is told before PyTorch is imported, which takes seconds
-            check_device(own.device)
+        awake = _woken(names, counting, own.device)
         counted = counts_for(job, names, counting, mapped=own.learner == "entries")
         vocabulary, config = counted.counts.vocabulary, counted.config
         spelling, ngrams = spelled(vocabulary.words, own)
-        matrix = _matrix(job, own, len(forest), spelling)
+        matrix = replace(_matrix(job, own, len(forest), spelling), awake=awake)
         rows, loss = rows_of_counts(job, counted, matrix)
         del counted  # X takes the place of the counts in memory
         plan = _plan(own, forest, loss, rows, vocabulary, matrix)
@@ -84,6 +84,21 @@ def train(
         run = Run(words, numbers, codes, D, forest, config, history, nodes=nodes, ngrams=ngrams)
         job.save_run(run, file)
     return run
+
+
+def _woken(names: Corpus, counting: CountSettings, device: str) -> Callable[[], None]:
+    """Return what waits until a device can be used; where there is text to count, it can be used already.
+
+    What is wrong with the corpus is told before PyTorch is imported, which takes seconds, and what is wrong with the
+    device before text is counted, which takes minutes.
+    """
+    if device == "cpu":
+        return at_once
+    look_at(names, counting)
+    awake = wake_device(device)
+    if not is_counted(names):
+        awake()
+    return awake
 
 
 def _check_cluster(settings: TrainSettings, out: str | Path | None) -> None:

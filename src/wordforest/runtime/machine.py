@@ -148,6 +148,19 @@ def check_device(device: str, what: str = "the device cuda", extra: str = "gpu")
         raise InputError("device = 'cuda', but PyTorch sees no CUDA GPU. Use the device cpu.")
 
 
+def wake_device(device: str) -> Callable[[], None]:
+    """Begin to import PyTorch and to wake a GPU, seconds in which other things can be done, in a thread.
+
+    Returns what waits for its end, and raises what ``check_device`` has to say.
+    """
+
+    def wake() -> None:
+        check_device(device)
+        sys.modules["torch"].zeros(1, device=device)
+
+    return ThreadPoolExecutor(1).submit(wake).result
+
+
 @lru_cache(maxsize=1)
 def has_triton() -> bool:
     """Say whether kernels of our own can be compiled for a GPU; without, PyTorch's operations take their place."""
