@@ -210,7 +210,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def transform(self, X: Any) -> Array:
         """Return the codes A (V, M) of the rows of X (V, C).
 
-        Each row is certain to be within 1e-6 ``|x|^2`` of its best objective, in float64 within 1e-9.
+        Without weights of pairs each row is certain to be within 1e-6 ``|x|^2`` of its best objective, in float64
+        within 1e-9.
         """
         check_is_fitted(self)
         check_device(self.device)

@@ -288,6 +288,7 @@ class SpectralStart:
         if asked.nonnegative:
             raise InputError("a spectral start has negative values. Use the start random, rows or nested.")
         rows, M, seed = as_rows(X), len(forest), asked.seed
+        asked.on_rows(0)
         with one_blas_thread():
             A, D = singular_factors(rows, M, seed, _POWERS if asked.loss.is_plain else _FEW_POWERS)
             asked.on_rows(rows.shape[0])
