@@ -480,6 +480,14 @@ CASES = (
             "no such model to skip": _TOML,
         },
     ),
+    *_cases(
+        "experiment",
+        "reproduce bad.toml --out new --vectors nowhere",
+        "bad.toml",
+        {
+            "no file of vectors in its folder": b'[[model]]\nname = "A"\npath = "a.txt"\n',
+        },
+    ),
     Case("train", "100,000 trees", TRAIN + " --trees 100000"),
     Case("train", "50,000 trees", TRAIN + " --trees 50000"),
     Case("train", "a branching of a billion", TRAIN + " --branching 1000,1000,1000"),

@@ -21,6 +21,15 @@ def test_every_experiment_of_the_repository_reads(path, quick):
     assert named <= {model.name for model in read_experiment(path).models}
 
 
+@pytest.mark.parametrize("table", ["table1", "table3", "table4", "settings"])
+def test_a_table_with_forest_has_it_without_a_penalty_at_every_size_and_seed(table):
+    (path,) = (path for path in EXPERIMENTS if path.stem == table)
+    models = {model.name: model for model in read_experiment(path).models}
+    forest, without = models["FOREST"], models["FOREST, lam = 0"]
+    assert without.options == {**forest.options, "lam": 0}
+    assert (without.sizes, without.seeds) == (forest.sizes, forest.seeds)
+
+
 def test_cells_come_by_size_and_a_job_for_each_seed(experiment):
     trials = trials_of(read_experiment(experiment))
     assert [(trial.model.name, trial.size, len(trial.jobs)) for trial in trials] == [

@@ -123,6 +123,22 @@ def test_published_vectors(data, tmp_path):
     assert "(0.4)" in (tmp_path / "out" / "REPORT.md").read_text()
 
 
+def test_a_file_that_is_not_there_is_left_out_and_the_report_says_where_it_comes_from(data, tmp_path):
+    vectors = tmp_path / "vectors"
+    vectors.mkdir()
+    (vectors / "v.txt").write_text("cat 1 0\ndog 0.9 0.1\nhorse 0.7 0.2\nparis 0 1\nrome 0.1 1\n")
+    path = tmp_path / "t.toml"
+    absent = '[[model]]\nname = "W"\npath = "w.txt"\nsource = "the page of W"\n'
+    path.write_text('[[model]]\nname = "V"\npath = "v.txt"\n' + absent)
+    said, out = Said(), tmp_path / "out"
+    rows = reproduce(path, out, data=data, vectors=vectors, report=said)
+    assert [row.trial.model.name for row in rows] == ["V"]
+    told = "W, no file w.txt (the page of W)"
+    assert f"left out: {told}" in said.lines
+    assert f"- left out: {told}" in (out / "REPORT.md").read_text().splitlines()
+    assert json.loads((out / "results.json").read_text())["left_out"] == [told]
+
+
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_run_resumes_to_the_same_scores(made, corpus, data, tmp_path, kill):

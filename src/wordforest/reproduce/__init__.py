@@ -13,7 +13,7 @@ from wordforest import store
 from wordforest.errors import InputError
 from wordforest.evaluation.datasets import demo_corpus
 from wordforest.reproduce.commands import FailedJobError, JobRunner
-from wordforest.reproduce.plan import FILE, Experiment, Trial, read_experiment, trials_of
+from wordforest.reproduce.plan import FILE, Experiment, Model, Trial, read_experiment, trials_of
 from wordforest.reproduce.report import as_report
 from wordforest.reproduce.results import Row, Scorer, against_reference, as_object
 from wordforest.runtime.machine import available_cores
@@ -31,6 +31,7 @@ def reproduce(
     corpus: list[str] | None = None,
     data: Path | None = None,
     cache: Path | None = None,
+    vectors: Path | None = None,
     quick: bool = False,
     skip: Sequence[str] = (),
     workers: int | None = None,
@@ -38,8 +39,10 @@ def reproduce(
 ) -> list[Row]:
     """Make the tables of an experiment file in ``out``: REPORT.md and results.json.
 
-    ``skip`` names models to leave out, as NAME or NAME@SIZE. What ``out`` holds already is used again where settings,
-    text and data are the same; a broken run is resumed. A model that fails is named in the report, and the others run.
+    ``skip`` names models to leave out, as NAME or NAME@SIZE; a file of vectors that is not in the folder ``vectors``,
+    that of the experiment by default, is left out, too, and the report says where it comes from. What ``out`` holds
+    already is used again where settings, text and data are the same; a broken run is resumed. A model that fails is
+    named in the report, and the others run.
     """
     report = report or Reporter()
     experiment = read_experiment(path, quick=quick)
@@ -47,7 +50,14 @@ def reproduce(
     scorer = Scorer(out / "judged", data, cache, experiment.tasks, experiment.halves)
     for task in scorer.missing:
         report.say(f"no data for the task {task}: it is left out. See: wordforest data list")
-    trials = trials_of(experiment, skip)
+    home = vectors or path.parent
+    absent = {model.name: _absence(model) for model in experiment.models if not _is_there(model, home)}
+    trials = trials_of(experiment, [*skip, *absent])
+    if absent and not trials:
+        raise InputError(f"nothing to score in {home}: {'; '.join(absent.values())}. Name their folder by --vectors.")
+    left_out = [*skip, *absent.values()]
+    for name in absent.values():
+        report.say(f"left out: {name}")
     out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     with store.locked(out):
@@ -55,10 +65,11 @@ def reproduce(
         runner = JobRunner(out, names, workers, report)
         for number, trial in enumerate(trials, start=1):
             report.say(f"{number} of {len(trials)}: {trial.model.name}, M = {trial.size}")
-            rows.append(_row(trial, runner, scorer, path.parent))
+            rows.append(_row(trial, runner, scorer, home))
             facts = _facts(names, quick)
-            store.write_text(out / "REPORT.md", as_report(experiment, rows, facts, skip))  # what is done is never lost
-            store.write_json(out / "results.json", _results(experiment, rows, facts))
+            written = as_report(experiment, rows, facts, left_out)
+            store.write_text(out / "REPORT.md", written)  # what is done is never lost
+            store.write_json(out / "results.json", _results(experiment, rows, {**facts, "left_out": left_out}))
         report.say(f"wrote {out / 'REPORT.md'}, results.json")
     return rows
 
@@ -73,6 +84,14 @@ def _row(trial: Trial, runner: JobRunner, scorer: Scorer, home: Path) -> Row:
         runner.report.say(f"failed: {error}")
         return Row(trial, failure=runner.shown(str(error)))
     return Row(trial, jobs, [scorer.score(job.folder.name, job.folder, model.scale) for job in jobs])
+
+
+def _is_there(model: Model, home: Path) -> bool:
+    return model.method != FILE or all((home / name).is_file() for name in model.path.split("+"))
+
+
+def _absence(model: Model) -> str:
+    return f"{model.name}, no file {model.path}" + (f" ({model.source})" if model.source else "")
 
 
 def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:

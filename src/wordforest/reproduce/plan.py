@@ -28,7 +28,8 @@ class Model:
     """One competitor: a method with its options, at some sizes and seeds, or a file of vectors.
 
     ``count`` are options of counting that differ from those of the experiment; ``scale`` is the power that the norm
-    of every dimension is raised to before scoring (1 leaves vectors as they are).
+    of every dimension is raised to before scoring (1 leaves vectors as they are); ``source`` says where a file comes
+    from, for those who do not have it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Model:
     count: Options = field(default_factory=dict)
     scale: float = 1.0
     path: str = ""
+    source: str = ""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -192,7 +194,7 @@ def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
 _NUMBER = int | float
 # What the values of some keys must be: in words, and as a type, a list of one, or a table of one.
 _KINDS: tuple[tuple[str, str, Any], ...] = (
-    ("title about reference name method path", "text", str),
+    ("title about reference name method path source", "text", str),
     ("tasks notes", "a list of texts", [str]),
     ("corpus", "the name of a file or a list of them", [str]),
     ("sizes seeds", "a list of whole numbers", [int]),

@@ -56,8 +56,7 @@ def _head(facts: Mapping[str, Any], rows: Sequence[Row], skipped: Sequence[str])
     ]
     if facts["quick"]:
         lines.insert(0, "**quick profile**: a small corpus and few passes, to see that everything runs")
-    if skipped:
-        lines.append(f"left out: {', '.join(skipped)}")
+    lines += [f"left out: {name}" for name in skipped]
     lines += [f"**failed**: {row.trial.model.name}, M = {row.trial.size}: {row.failure}" for row in rows if row.failure]
     return _items(lines)
 
