@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
 
-.PHONY: demo test lint bench torture torture-cluster audit pictures clean
+.PHONY: demo test lint reports figures torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -21,9 +21,17 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.test
-	for name in train coder baselines entries; do \
-	  $(BIN)/python benchmarks/$$name.py || exit 1; done
+# Every results file of docs/reports anew: hours, and what was broken off is resumed. The docs' figures are of
+# enwiki_dev.txt.xz. Then make figures, which writes them into README and docs; a test compares them.
+#   make reports CORPUS=enwiki_dev.txt.xz DATA=folder            ONLY="growth spams": some of benchmarks/reports.toml
+REPORTS ?= docs/reports
+WORK    ?= build/reports
+reports: $(VENV)/.test
+	$(BIN)/python benchmarks/reports.py $(ONLY) --out $(REPORTS) --work $(WORK) $(if $(CORPUS),--corpus $(CORPUS)) \
+	  $(if $(DATA),--data $(DATA)) $(if $(PEERS),--peers $(PEERS))
+
+figures: $(VENV)/.test
+	$(BIN)/python benchmarks/figures.py
 
 # Kills, full disks, a million damaged files, load: about an hour, then the tables of docs/reliability.md. One part alone:
 # make torture TORTURE=faults. Before them, the workers of a cluster are killed, at 20 random moments instead of two.

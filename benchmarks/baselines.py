@@ -69,8 +69,10 @@ def rnn(options: argparse.Namespace) -> None:
     learned = learn_rnn(ids, vocabulary.counts, settings)
     seconds = time.perf_counter() - started
     value = similarity(wf.Vectors(vocabulary.words, learned.vectors), options.data)
-    print(f"V = {len(vocabulary)}, {settings}")
-    print(f"perplexity {learned.history[-1]['perplexity']:.0f}, similarity {value:.3f}, {seconds:.0f} s")
+    found = {"perplexity": f"{learned.history[-1]['perplexity']:.0f}", "similarity": f"{value:.3f}"}
+    print(f"{settings}\n\n| what | figure |\n|---|---|")
+    for name, figure in {"words": f"{len(vocabulary):,}", **found, "seconds": f"{seconds:.0f}"}.items():
+        print(f"| {name} | {figure} |")
 
 
 def tokens_of(corpus: str | None, limit: int | None = None) -> tuple[np.ndarray, wf.Vocabulary]:

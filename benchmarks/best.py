@@ -58,11 +58,13 @@ def main() -> None:
         header = (*HEADER, *(column.name for column in COLUMNS if asked.scores))
         print(f"| {' | '.join(header)} |\n|---|---|{'---:|' * (len(header) - 2)}", flush=True)
         took = {(trees, name): measured(work, trees, name, asked) for trees in asked.trees for name in asked.only}
-    print()
+    print(
+        "\n## Times as quick as skip-gram\n\n| M | model | the whole command | its passes alone |\n|---|---|---:|---:|"
+    )
     for (trees, name), ours in took.items():
         if name != SKIP_GRAM and (theirs := took.get((trees, SKIP_GRAM))):
             whole, passes = theirs.seconds / ours.seconds, theirs.learning / ours.seconds
-            print(f"M = {13 * trees}: {name} from counts 1 : {whole:.1f} skip-gram, 1 : {passes:.1f} its passes alone")
+            print(f"| {13 * trees} | {name} | {whole:.1f} | {passes:.1f} |")
 
 
 def arguments() -> argparse.Namespace:

@@ -59,6 +59,7 @@ def overhead(options: argparse.Namespace) -> None:
         Cluster.connect(f"local:{options.workers}") as there,
     ):
         threads, processes = Path(scratch) / "threads", Path(scratch) / "processes"
+        print("| from | threads, s | processes, s | more | same bits |\n|---|---|---|---|---|")
         for source in filter(None, (options.counts, options.text)):
             times: dict[str, list[tuple[float, float]]] = defaultdict(list)
             for _ in range(options.repeat + 1):  # the first compiles and warms up
@@ -66,10 +67,9 @@ def overhead(options: argparse.Namespace) -> None:
                 times["processes"].append(timed(source, processes, options.trees, cluster=there))
             here, away = ([statistics.median(part) for part in zip(*times[name][1:], strict=True)] for name in times)
             same = all((threads / name).read_bytes() == (processes / name).read_bytes() for name in FILES)
-            print(f"{source}, M = {13 * options.trees}: same bits: {same}")
-            n = options.workers
-            for what, a, b in zip(("whole train", "learning"), here, away, strict=True):
-                print(f"  {what}: {n} threads {a:.2f} s, local:{n} {b:.2f} s: {b / a - 1:+.0%}")
+            begins = "counts" if source == options.counts else "text"
+            for what, a, b in zip(("to vectors", "learning alone"), here, away, strict=True):
+                print(f"| {begins}, {what}, M = {13 * options.trees} | {a:.2f} | {b:.2f} | {b / a - 1:.0%} | {same} |")
 
 
 def count_bytes(options: argparse.Namespace) -> None:
@@ -119,13 +119,13 @@ def count_bytes(options: argparse.Namespace) -> None:
     size_ = cluster_sizes.size_of(
         0, V, M, options.workers, pairs=store.read_counts(Path(options.counts), mapped=True)[2].nnz
     )
+    print("| way | measured, MB a step | computed, MB a step | more |\n|---|---|---|---|")
     computed = (size_.from_client, size_.to_client, size_.between)
     for name, a, b, c in zip(
         ("from the client", "to the client", "between workers"), first[1:], last[1:], computed, strict=True
     ):
-        print(
-            f"{name}: {(b - a) / steps / 1e6:.2f} MB a step, computed {c / 1e6:.2f} MB ({(b - a) / steps / c - 1:+.1%})"
-        )
+        each = (b - a) / steps
+        print(f"| {name} | {each / 1e6:.2f} | {c / 1e6:.2f} | {each / c - 1:+.1%} |")
 
 
 def main() -> None:

@@ -174,7 +174,6 @@ def spams(options: argparse.Namespace) -> None:
     for name, seconds, A in rows:
         excess = wf.coder.objective(X, D, A, penalty) / best - 1
         print(f"| {name} | {seconds:.2f} | {excess:.1e} | {np.mean(A != 0):.1%} |")
-    print(f"\nratio {rows[2][1] / rows[0][1]:.0f} (float32), {rows[2][1] / rows[1][1]:.0f} (float64)")
 
 
 def gensim(options: argparse.Namespace) -> None:
@@ -246,7 +245,8 @@ def growth(_: argparse.Namespace) -> None:
             executor=Threads(),
         )
         seconds.append(time.perf_counter() - started)
-    print(f"V = 20,000: {seconds[1]:.1f} s, V = 40,000: {seconds[2]:.1f} s, ratio {seconds[2] / seconds[1]:.2f}")
+    print("| V | seconds |\n|---|---|")
+    print(f"| 20,000 | {seconds[1]:.2f} |\n| 40,000 | {seconds[2]:.2f} |")
 
 
 def main() -> None:

@@ -50,19 +50,14 @@ def speed(options: argparse.Namespace) -> None:
     jobs += [(f"gensim, vocabulary only, {n} workers", ["gensim", tokens, str(n)]) for n in (1, 2)]
     jobs += [("GloVe", ["glove", tokens, options.glove])] if options.glove else []
     print("| counting | M tokens/s | seconds | processor seconds | peak MB |\n|---|---|---|---|---|")
-    n_tokens, wall = 0, {}
+    n_tokens = 0.0
     for name, job in jobs:
         runs = [measured(job) for _ in range(options.repeat)]
         best = min(runs, key=lambda run: run["wall"])
         n_tokens = best.get("tokens", n_tokens)
-        wall[name] = best["wall"]
         cpu = min(run["cpu"] for run in runs)
         rate = n_tokens / best["wall"] / 1e6
         print(f"| {name} | {rate:.2f} | {best['wall']:.2f} | {cpu:.2f} | {best['peak'] / 1e6:.0f} |", flush=True)
-    for kind in ("whitespace", "words"):
-        print(
-            f"\n{kind}: 2 workers are {wall[f'{kind}, 1 workers'] / wall[f'{kind}, 2 workers']:.2f} times as fast as 1"
-        )
 
 
 def measured(job: list[str]) -> dict[str, float]:

@@ -204,6 +204,12 @@ def open_page(driver: webdriver.Chrome, url: str) -> None:
     WebDriverWait(driver, 60, 0.05).until(lambda d: d.execute_script(there))
 
 
+def as_table(density: float, told: dict[str, object]) -> str:
+    shown = {name: v.values() if isinstance(v, dict) else v if isinstance(v, list) else [v] for name, v in told.items()}
+    rows = "".join(f"| {name} | {' / '.join(map(str, values))} |\n" for name, values in shown.items())
+    return f"## {density:.0%} non-zeros\n\n| what | figure |\n|---|---|\n{rows}"
+
+
 def main(show: Callable[[str], None] = print) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command")
@@ -228,7 +234,7 @@ def main(show: Callable[[str], None] = print) -> None:
             for density in options.density:
                 load = os.getloadavg()[0]
                 told = measure(options.words, options.trees, density, Path(scratch)) | {"load": round(load, 1)}
-                show(json.dumps(told) if options.json else "\n".join(f"{k:28} {v}" for k, v in told.items()) + "\n")
+                show(json.dumps(told) if options.json else as_table(density, told))
 
 
 if __name__ == "__main__":

@@ -91,11 +91,12 @@ class Stages:
 
     def show(self, total: float) -> None:
         """Print all stages of a run that took so long."""
+        print("\n## Each stage waited for\n\n| stage | seconds | floor | share |\n|---|---|---|---|")
         for label, spent in sorted(self.seconds.items(), key=lambda item: -item[1]):
             floor = self.floor.get(label)
-            beside = f"floor {floor:.3f} s, {floor / spent:4.0%}" if floor else ""
-            print(f"  {label:<44} {spent:.3f} s   {beside}")
-        print(f"  {'the rest':<44} {total - sum(self.seconds.values()):.3f} s")
+            beside = f"{floor:.3f} | {floor / spent:.0%}" if floor else " | "
+            print(f"| {label} | {spent:.3f} | {beside} |")
+        print(f"| the rest | {total - sum(self.seconds.values()):.3f} | | |\n| all | {total:.3f} | | |")
 
 
 def ceilings() -> tuple[float, float]:
@@ -171,18 +172,18 @@ def once(function: Any, name: str) -> Any:
     return run
 
 
-def tell(learned: Any, seconds: float, M: int) -> None:
+HEADER = "| run | seconds | passes | objective | non-zeros | gap |\n|---|---|---|---|---|---|"
+
+
+def tell(name: str, learned: Any, seconds: float, scores: str = "") -> None:
     last = learned.history[-1]
-    print(
-        f"M = {M}: {seconds:.2f} s, {last.epoch - 1} passes, objective {last.objective:.8g}, non-zeros "
-        f"{last.nonzeros:.3f}, gap {learned.gap:.1e} {learned.notices}",
-        flush=True,
-    )
+    figures = (f"{seconds:.2f}", last.epoch - 1, f"{last.objective:.8g}", f"{last.nonzeros:.1%}", f"{learned.gap:.1e}")
+    print(f"| {name} | {' | '.join(map(str, figures))} |{scores}", flush=True)
 
 
 def made(options: argparse.Namespace) -> DeviceRows:
     X = zipf_matrix(options.words, int(options.pairs), options.device, seed=0)
-    print(f"X {X.shape}, {len(X.rows.values):,} pairs", flush=True)
+    print(f"X {X.shape}, {len(X.rows.values):,} pairs, M = {options.components}\n\n{HEADER}", flush=True)
     return X
 
 
@@ -197,18 +198,17 @@ def learn(options: argparse.Namespace) -> None:
     results = []
     for number in range(3 if options.twice else 2):
         seconds, learned = run(X, options)
-        tell(learned, seconds, options.components)
+        tell(("first run", "second run", "third run")[number], learned, seconds)
         results.append((learned.D, learned.A) if number else ())
         torch.cuda.reset_peak_memory_stats() if torch.cuda.is_available() and not number else None
     if options.twice:
         same = all(torch.equal(a, b) for a, b in zip(results[-1], results[-2], strict=True))
-        print("same bits twice:", same)
+        print("\nsame bits twice:", same)
     if torch.cuda.is_available():
-        print(f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB")
+        print(f"\n| what | figure |\n|---|---|\n| peak memory | {torch.cuda.max_memory_allocated() / 1e9:.1f} GB |")
     if options.stages:
         stages = watched(X)
         seconds, _ = run(X, options)
-        print(f"each stage waited for: {seconds:.2f} s")
         stages.show(seconds)
 
 
@@ -217,16 +217,14 @@ def stream(options: argparse.Namespace) -> None:
     here = as_scipy(X)
     _, resident = run(X, options)
     seconds, resident = run(X, options)
-    print("on the GPU: ", end="")
-    tell(resident, seconds, options.components)
+    tell("on the GPU", resident, seconds)
     del X
     streamed = StreamedRows(here, options.device, int(options.room))
-    for _ in range(2):
+    for turn in ("first", "second"):
         seconds, learned = run(streamed, options)
-        print(f"streamed, {options.room / 1e9:g} GB of room, blocks of {streamed.capacity:,} pairs: ", end="")
-        tell(learned, seconds, options.components)
+        tell(f"streamed, {options.room / 1e9:g} GB of room, {turn}", learned, seconds)
     passes = learned.history[-1].epoch - 1
-    print(f"sent {8 * here.nnz * (2 * passes + 1) / 1e9:.1f} GB")
+    print(f"\nblocks of {streamed.capacity:,} pairs, sent {8 * here.nnz * (2 * passes + 1) / 1e9:.1f} GB")
     print("same bits as on the GPU:", torch.equal(learned.A, resident.A) and torch.equal(learned.D, resident.D))
 
 
@@ -242,16 +240,17 @@ def corpus(options: argparse.Namespace) -> None:
         if not options.data:
             return ""
         scores = wf.evaluate(vectors, options.data, tasks=("similarity", "analogy"))
-        names = ("mean of ten", "weighted", "syntactic", "semantic")
-        return ", ".join(f"{s.set} {s.value:.3f}" for s in scores if any(name in s.set for name in names))
+        names = ("weighted mean", "syntactic", "semantic")
+        return "".join(f" {s.value:.3f} |" for name in names for s in scores if s.set == name)
 
+    first, line = HEADER.splitlines()
+    print(f"\n{first} similarity | syntactic | semantic |\n{line}---|---|---|" if options.data else f"\n{HEADER}")
     for M in (52, 520):
         options.components = M
         there = DeviceRows.put(X, options.device)
         run(there, options)
         seconds, learned = run(there, options)
-        tell(learned, seconds, M)
-        print("   ", judged(learned.A), flush=True)
+        tell(f"M = {M}", learned, seconds, judged(learned.A))
 
 
 def main() -> None:

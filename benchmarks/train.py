@@ -46,17 +46,18 @@ def main() -> None:
         run = wf.train(options.corpus or demo_corpus(), out=Path(folder) / "run", trees=options.trees, report=clock)
     total = time.perf_counter() - started
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores")
-    print("\n| stage | seconds | units/s |\n|---|---|---|")
+    print("\n## Stages\n\n| stage | seconds | units/s |\n|---|---|---|")
     for stage, (end, done) in clock.last.items():
         seconds = end - clock.first[stage]
         print(f"| {stage} | {seconds:.1f} | {done / max(seconds, 1e-9):,.0f} |")
     print(f"| all, with writing | {total:.1f} | |")
     unit = 1 if sys.platform == "darwin" else 1024
-    print(f"\nV = {len(run.words)}, M = {len(run.forest)}, density {run.vectors.density():.3f}")
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9:.2f} GB")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+    print(f"\n## Result\n\n| what | figure |\n|---|---|\n| peak memory | {peak:.2f} GB |")
+    print(f"| words | {len(run.words):,} |\n| non-zeros | {run.vectors.density():.1%} |")
     for score in wf.evaluate(run.vectors, options.data):
         if score.set in ("weighted mean", "syntactic", "semantic"):
-            print(f"{score.task} {score.set}: {score.value:.3f} ({score.n_scored}/{score.n_total})")
+            print(f"| {score.task}, {score.set} | {score.value:.3f} ({score.n_scored:,} of {score.n_total:,}) |")
 
 
 if __name__ == "__main__":

@@ -84,6 +84,12 @@ def test_results_hold_settings_seeds_seconds_memory_scores_and_comparisons(made)
     }
 
 
+def test_results_say_what_made_them(made, corpus):
+    found = {name: made.results[name] for name in ("command", "commit", "date", "machine")}
+    assert found["command"] == f"wordforest reproduce experiments/small.toml --corpus {corpus.name}"
+    assert all(fact in made.markdown for fact in found.values())
+
+
 def test_scores_are_those_of_evaluate(made, data):
     row = made.row("FOREST")
     expected = {(s.task, s.set): s.value for s in wf.evaluate(wf.read_vectors(row["folders"][0]), data)}

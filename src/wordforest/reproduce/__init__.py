@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import platform
-import time
+import shlex
 from collections.abc import Sequence
-from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from wordforest.reproduce.commands import FailedJobError, JobRunner
 from wordforest.reproduce.plan import FILE, Experiment, Model, Trial, read_experiment, trials_of
 from wordforest.reproduce.report import as_report
 from wordforest.reproduce.results import Row, Scorer, against_reference, as_object
-from wordforest.runtime.machine import available_cores
+from wordforest.reproduce.stamps import stamp
 from wordforest.runtime.progress import Reporter
 
 DEMO = "demo"  # a corpus by this name is the State of the Union addresses
@@ -58,6 +57,7 @@ def reproduce(
     left_out = [*skip, *absent.values()]
     for name in absent.values():
         report.say(f"left out: {name}")
+    facts = {**_facts(path, names, corpus or (), quick, skip), "left_out": left_out}
     out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     with store.locked(out):
@@ -66,10 +66,9 @@ def reproduce(
         for number, trial in enumerate(trials, start=1):
             report.say(f"{number} of {len(trials)}: {trial.model.name}, M = {trial.size}")
             rows.append(_row(trial, runner, scorer, home))
-            facts = _facts(names, quick)
             written = as_report(experiment, rows, facts, left_out)
             store.write_text(out / "REPORT.md", written)  # what is done is never lost
-            store.write_json(out / "results.json", _results(experiment, rows, {**facts, "left_out": left_out}))
+            store.write_json(out / "results.json", _results(experiment, rows, facts))
         report.say(f"wrote {out / 'REPORT.md'}, results.json")
     return rows
 
@@ -104,15 +103,12 @@ def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:
     return [str(demo_corpus()) if name == DEMO else name for name in names]
 
 
-def _facts(names: list[str], quick: bool) -> dict[str, Any]:
-    return {
-        "corpus": ", ".join(Path(name).name or name for name in names) or "none: published vectors",
-        "machine": f"{available_cores()} cores, Python {platform.python_version()} on {platform.system()} "
-        f"{platform.machine()}",
-        "date": time.strftime("%Y-%m-%d"),
-        "version": version("wordforest"),
-        "quick": quick,
-    }
+def _facts(path: Path, names: list[str], corpus: Sequence[str], quick: bool, skip: Sequence[str]) -> dict[str, Any]:
+    """Return what the report says of itself; its command has no path of this machine."""
+    given = [("--corpus", Path(name).name or name) for name in corpus] + [("--skip", name) for name in skip]
+    typed = ["wordforest", "reproduce", f"experiments/{path.name}", *["--quick"] * quick, *chain.from_iterable(given)]
+    texts = ", ".join(Path(name).name or name for name in names) or "none: published vectors"
+    return {"corpus": texts, "command": shlex.join(typed), **stamp(), "quick": quick}
 
 
 def _results(experiment: Experiment, rows: list[Row], facts: dict[str, Any]) -> dict[str, Any]:

@@ -49,8 +49,9 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = 
 
 def _head(facts: Mapping[str, Any], rows: Sequence[Row], skipped: Sequence[str]) -> str:
     lines = [
+        f"`{facts['command']}`",
         f"corpus: {facts['corpus']}",
-        f"{facts['date']}, wordforest {facts['version']}, {facts['machine']}",
+        f"{facts['date']}, commit {facts['commit'] or 'none'}, wordforest {facts['version']}, {facts['machine']}",
         "each cell: value, [its 95 % interval over resampled items], (the paper's value, where it has one); several "
         "seeds give their mean and, behind ±, their standard deviation; the best of a column is bold",
     ]
