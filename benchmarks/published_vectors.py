@@ -30,7 +30,8 @@ def wordllama(wheel: Path) -> Iterable[tuple[str, Any]]:
         vocabulary = json.loads(files.read("wordllama/tokenizers/l2_supercat_tokenizer_config.json"))["model"]["vocab"]
         (table,) = load(files.read("wordllama/weights/l2_supercat_256.safetensors")).values()
     for piece, row in vocabulary.items():
-        if piece.startswith(_MARK) and (word := piece.removeprefix(_MARK)) and _MARK not in word:
+        word = piece.removeprefix(_MARK)
+        if piece != word and word.split() == [word] and _MARK not in word:
             yield word, table[row].astype("float32")
 
 

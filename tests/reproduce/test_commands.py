@@ -74,6 +74,20 @@ def test_options_of_a_job_become_those_of_its_command(tmp_path, text, typed, job
     assert wanted in " ".join(typed[-1])
 
 
+@pytest.mark.parametrize(
+    ("job", "goes"),
+    [
+        (Job("forest", 13, 0, {}, {}), True),
+        (Job("forest", 13, 0, {"learner": "entries"}, {}), False),
+        (Job("rnn", 13, 0, {}, {}), True),
+        (Job("sg", 13, 0, {}, {}), False),
+    ],
+)
+def test_a_device_is_handed_to_those_who_take_one(tmp_path, text, typed, job, goes):
+    JobRunner(tmp_path / "out", [str(text)], None, Said(), "cuda").run(job)
+    assert ("--device cuda" in " ".join(typed[-1])) == goes
+
+
 def test_the_shown_command_has_no_path_of_this_machine(tmp_path, text, typed):
     shown = runner(tmp_path, text).run(Job("cbow", 13, 0, {}, {})).command
     assert shown == "baseline cbow CORPUS --dimensions 13 --seed 0 --out OUT/runs/cbow-13-seed0"

@@ -144,6 +144,7 @@ def reproduce(
     *,
     out: Path,
     workers: int | None,
+    device: str,
     quiet: bool,
     json: bool,
 ) -> None:
@@ -162,6 +163,7 @@ def reproduce(
             quick=quick,
             skip=skip or (),
             workers=workers,
+            device=device,
             report=report,
         )
     if failed := [row.trial.model.name for row in rows if row.failure]:

@@ -34,6 +34,7 @@ def reproduce(
     quick: bool = False,
     skip: Sequence[str] = (),
     workers: int | None = None,
+    device: str = "cpu",
     report: Reporter | None = None,
 ) -> list[Row]:
     """Make the tables of an experiment file in ``out``: REPORT.md and results.json.
@@ -41,7 +42,7 @@ def reproduce(
     ``skip`` names models to leave out, as NAME or NAME@SIZE; a file of vectors that is not in the folder ``vectors``,
     that of the experiment by default, is left out, too, and the report says where it comes from. What ``out`` holds
     already is used again where settings, text and data are the same; a broken run is resumed. A model that fails is
-    named in the report, and the others run.
+    named in the report, and the others run. ``device`` is for the models that take one.
     """
     report = report or Reporter()
     experiment = read_experiment(path, quick=quick)
@@ -62,7 +63,7 @@ def reproduce(
     rows: list[Row] = []
     with store.locked(out):
         store.remove_leftovers(out)
-        runner = JobRunner(out, names, workers, report)
+        runner = JobRunner(out, names, workers, report, device)
         for number, trial in enumerate(trials, start=1):
             report.say(f"{number} of {len(trials)}: {trial.model.name}, M = {trial.size}")
             rows.append(_row(trial, runner, scorer, home))

@@ -20,6 +20,7 @@ from typing import Any
 
 from wordforest import store
 from wordforest.errors import InputError
+from wordforest.options import OPTIONS
 from wordforest.reproduce.plan import BRANCHING, FOREST, FROM_COUNTS, Job, Options, tree_size
 from wordforest.runtime.progress import ENDS_WITH_STDIN, Event, Reporter
 
@@ -46,8 +47,10 @@ class FailedJobError(InputError):
 class JobRunner:
     """The folder of an experiment: ``counts/`` shared by jobs, ``runs/`` one folder a job."""
 
-    def __init__(self, folder: Path, corpus: list[str], workers: int | None, report: Reporter) -> None:
-        self.folder, self.corpus, self.report = folder, corpus, report
+    def __init__(
+        self, folder: Path, corpus: list[str], workers: int | None, report: Reporter, device: str = "cpu"
+    ) -> None:
+        self.folder, self.corpus, self.report, self.device = folder, corpus, report, device
         self._workers = {} if workers is None else {"workers": workers}
         self._fingerprint = _fingerprint(corpus)
 
@@ -75,7 +78,13 @@ class JobRunner:
         if job.method == FOREST:
             size = {"trees": job.size // tree_size(str(job.options.get("branching", BRANCHING)))}
         start = ["train"] if job.method == FOREST else ["baseline", job.method]
-        return [*start, *corpus, *_flags({**size, **reading, **job.options, "seed": job.seed, **self._workers})]
+        options = {**reading, **self._where(job), **job.options}
+        return [*start, *corpus, *_flags({**size, **options, "seed": job.seed, **self._workers})]
+
+    def _where(self, job: Job) -> Options:
+        """Return the device for those who can compute on more than one."""
+        learner = str(job.options.get("learner", "online")) if job.method == FOREST else job.method
+        return {} if self.device == "cpu" or learner not in OPTIONS["device"].takers else {"device": self.device}
 
     def _made(self, folder: Path, command: list[str]) -> JobResult:
         made_by = {"command": command, "corpus": self._fingerprint}
