@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 HOME = Path(__file__).resolve().parents[1]
 REPORTS = HOME / "docs" / "reports"
-STAMP = ("command", "commit", "date", "machine", "includes", "transcribed")
+STAMP = ("command", "commit", "date", "machine", "load", "includes", "transcribed")
 GIVEN = "given"
 
 _NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?!\w*\d)")
@@ -184,14 +184,23 @@ def values_of(name: str, keys: str) -> list[float]:
     """Return the values that a tie names."""
     figures, found = results(name)["figures"], []
     for key in keys.split("; "):
+        parts = re.fullmatch(r"(.*?) ([/-]) (.*)", key)
         if key.endswith(".*"):
             found += _listed(find(figures, key[:-2]))
-        elif parts := re.fullmatch(r"(.*?) ([/-]) (.*)", key):
+        elif parts and not _has(figures, key):
             first, second = (_first(find(figures, part)) for part in (parts[1], parts[3]))
             found.append(first / second if parts[2] == "/" else first - second)
         else:
             found.append(_first(find(figures, key)))
     return found
+
+
+def _has(node: Any, path: str) -> bool:
+    try:
+        find(node, path)
+    except KeyError:
+        return False
+    return True
 
 
 def _listed(found: Any) -> list[float]:

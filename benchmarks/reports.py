@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shlex
 import shutil
@@ -93,30 +94,34 @@ def report(name: str, entry: dict[str, Any], facts: dict[str, Any], body: str) -
         "commit": facts["commit"] or f"none, version {facts['version']}",
         "date": facts["date"],
         "machine": facts["machine"],
+        "load": facts.get("load", ""),
         "includes": entry.get("includes", ""),
     }
     lines = [f"# {entry.get('title', name)}", "", *(f"- {key}: {value}" for key, value in stamps.items() if value), ""]
     return "\n".join(lines) + "\n" + body.strip() + "\n"
 
 
-def taken(folder: Path, name: str, entry: dict[str, Any]) -> str:
+def taken(folder: Path, name: str, entry: dict[str, Any], **more: str) -> str:
     """Return the results file of a finished folder of ``reproduce``."""
     facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     text = (folder / "REPORT.md").read_text(encoding="utf-8")
     about, _, rest = text.partition("\n\n")[2].partition("\n## ")
     prose = [line for line in about.splitlines() if line != f"- `{facts.get('command')}`" and facts["date"] not in line]
     entry = {"title": facts["title"], **entry}
-    return report(name, entry, facts, "\n".join(prose) + "\n\n## " + rest)
+    return report(name, entry, facts | more, "\n".join(prose) + "\n\n## " + rest)
 
 
 def made(name: str, entry: dict[str, Any], desk: Desk) -> str:
     """Run what a results file needs and return the file."""
     command = desk.filled(entry["command"], name)
-    began, facts = time.monotonic(), stamp()
+    began, busy = time.monotonic(), os.getloadavg()[0]
+    facts = {**stamp(), "load": f"{busy:.1f} when it began"}
+    if busy > 1:
+        print(f"other work shares the cores (load {busy:.1f}): take its seconds as upper bounds", flush=True)
     printed = run(command)
     print(f"{name} took {time.monotonic() - began:.0f} s", flush=True)
     if (desk.work / name / "REPORT.md").is_file():
-        return desk.shown(taken(desk.work / name, name, entry))
+        return desk.shown(taken(desk.work / name, name, entry, load=facts["load"]))
     short = _PLACES.sub(lambda place: place[1] if place[1] != "corpus" else desk.given["corpus"].name, entry["command"])
     return report(name, entry, {"command": short, **facts}, desk.shown(printed))
 
@@ -177,14 +182,18 @@ def main() -> None:
         return
     desk = Desk(asked, recipes)
     desk.work.mkdir(parents=True, exist_ok=True)
+    left = {}
     for name in asked.names or listed:
         entry = listed[name]
         reason = why_not(entry, desk)
         fresh = not asked.again and is_fresh(asked.out / f"{name}.json", entry)
+        left |= {name: reason} if reason else {}
         state = f"skipped: {reason}" if reason else "skipped: made from this code" if fresh else "now"
         print(f"{name}, takes {entry['takes']}: {state}", flush=True)
         if not (asked.list or reason or fresh):
             save(asked.out, name, made(name, entry, desk))
+    if left and not asked.list:
+        sys.exit("not made: " + "; ".join(f"{name}, {reason}" for name, reason in left.items()))
 
 
 if __name__ == "__main__":
