@@ -441,6 +441,9 @@ CASES = (
             "an unknown key": b"colour = 'red'\n" + _TOML,
             "an unknown method": b"[[model]]\nname = 'A'\nmethod = 'lsa'\n",
             "two models of one name": _TOML * 2,
+            "a sweep over no multiple of a tree": b"[[sweep]]\nsize = [50]\n",
+            "a sweep over a number": b"[[sweep]]\nlam = 1\n",
+            "models and a sweep": _TOML + b"[[sweep]]\n",
         },
     ),
     *_cases(

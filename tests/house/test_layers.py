@@ -37,7 +37,7 @@ ALLOWED = {
     "baselines": "errors options runtime coder baselines",
     "jobs": "errors runtime text counts coder documents reading vectors baselines store options settings jobs",
     "interop": "__init__ errors runtime text coder documents vectors reading explorer store jobs interop",
-    "reproduce": "errors options runtime evaluation store vectors reproduce",
+    "reproduce": "errors options runtime text coder settings evaluation jobs store vectors reproduce",
     "cli": "__init__ errors options runtime text jobs evaluation explorer documents figures vectors reading store "
     "interop reproduce cli",
     "__main__": "cli",

@@ -16,6 +16,7 @@ from wordforest.reproduce.plan import FILE, Experiment, Model, Trial, read_exper
 from wordforest.reproduce.report import as_report
 from wordforest.reproduce.results import Row, Scorer, against_reference, as_object
 from wordforest.reproduce.stamps import stamp
+from wordforest.reproduce.sweep.run import run_sweeps
 from wordforest.runtime.progress import Reporter
 
 DEMO = "demo"  # a corpus by this name is the State of the Union addresses
@@ -42,7 +43,8 @@ def reproduce(
     ``skip`` names models to leave out, as NAME or NAME@SIZE; a file of vectors that is not in the folder ``vectors``,
     that of the experiment by default, is left out, too, and the report says where it comes from. What ``out`` holds
     already is used again where settings, text and data are the same; a broken run is resumed. A model that fails is
-    named in the report, and the others run. ``device`` is for the models that take one.
+    named in the report, and the others run. ``device`` is for the models that take one. A file of sweeps has no rows:
+    its cells are in results.jsonl.
     """
     report = report or Reporter()
     experiment = read_experiment(path, quick=quick)
@@ -64,6 +66,9 @@ def reproduce(
     with store.locked(out):
         store.remove_leftovers(out)
         runner = JobRunner(out, names, workers, report, device)
+        if experiment.sweeps:
+            run_sweeps(experiment, runner, scorer, facts)
+            return rows
         for number, trial in enumerate(trials, start=1):
             report.say(f"{number} of {len(trials)}: {trial.model.name}, M = {trial.size}")
             rows.append(_row(trial, runner, scorer, home))
@@ -95,7 +100,7 @@ def _absence(model: Model) -> str:
 
 
 def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:
-    needed = any(model.method != FILE for model in experiment.models)
+    needed = experiment.sweeps or any(model.method != FILE for model in experiment.models)
     names = given or list(experiment.corpus)
     if needed and not names:
         raise InputError("the experiment names no corpus. Give one with --corpus TEXT, or try it with --quick.")

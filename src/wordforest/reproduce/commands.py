@@ -51,8 +51,8 @@ class JobRunner:
         self, folder: Path, corpus: list[str], workers: int | None, report: Reporter, device: str = "cpu"
     ) -> None:
         self.folder, self.corpus, self.report, self.device = folder, corpus, report, device
-        self._workers = {} if workers is None else {"workers": workers}
-        self._fingerprint = _fingerprint(corpus)
+        self.workers, self._workers = workers, {} if workers is None else {"workers": workers}
+        self.fingerprint = _fingerprint(corpus)
 
     def run(self, job: Job) -> JobResult:
         """Return the result of a job, made now if it is not there or was made with other settings or another text."""
@@ -61,11 +61,15 @@ class JobRunner:
             windowed = ("window",) if job.method != "rnn" else ()
             reading = {name: value for name, value in job.count.items() if name in (*_READING, *windowed)}
             return self._made(folder, self._command(job, self.corpus, reading))
-        name = hashlib.sha256(json.dumps(job.count, sort_keys=True).encode()).hexdigest()[:8]
-        counting = ["count", *self.corpus, *_flags({**job.count, **self._workers})]
-        counts = self._made(self.folder / "counts" / name, counting)
+        counts = self.count(job.count)
         made = self._made(folder, self._command(job, [str(counts.folder)], {}))
         return replace(made, peak=max(made.peak, counts.peak), counting=counts.seconds)
+
+    def count(self, options: Options) -> JobResult:
+        """Return the counts of the corpus, made now if need be."""
+        name = hashlib.sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()[:8]
+        counting = ["count", *self.corpus, *_flags({**options, **self._workers})]
+        return self._made(self.folder / "counts" / name, counting)
 
     def shown(self, text: str) -> str:
         """Return a command with CORPUS and OUT in place of paths of this machine."""
@@ -87,7 +91,7 @@ class JobRunner:
         return {} if self.device == "cpu" or learner not in OPTIONS["device"].takers else {"device": self.device}
 
     def _made(self, folder: Path, command: list[str]) -> JobResult:
-        made_by = {"command": command, "corpus": self._fingerprint}
+        made_by = {"command": command, "corpus": self.fingerprint}
         if folder.is_dir():
             store.remove_leftovers(folder)
         note = store.read_json(folder / NOTE) if (folder / NOTE).is_file() else {}

@@ -12,6 +12,7 @@ from typing import Any
 
 from wordforest.errors import InputError
 from wordforest.evaluation import TASKS
+from wordforest.reproduce.sweep.plan import AXES, Sweep
 
 FOREST = "forest"
 FILE = "file"
@@ -58,7 +59,8 @@ class Model:
 class Experiment:
     """A table to make. ``paper`` holds, for a size and a model, the values the paper reports, by column."""
 
-    models: tuple[Model, ...]
+    models: tuple[Model, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()  # in place of models
     title: str = "Experiment"
     about: str = ""
     corpus: tuple[str, ...] = ()
@@ -68,11 +70,13 @@ class Experiment:
     reference: str = ""  # the model that all others are compared with
     paper: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    processes: int = 4  # that learn the cells of sweeps, on one device
 
     def __post_init__(self) -> None:
         names = [model.name for model in self.models]
-        if not names:
-            raise InputError("expected at least one [[model]], found none.")
+        if bool(names) == bool(self.sweeps):
+            found = "both" if names else "none"
+            raise InputError(f"expected at least one [[model]], or one [[sweep]], found {found}.")
         if twice := [name for name in names if names.count(name) > 1]:
             raise InputError(f"two models are called {twice[0]!r}. Give each a name of its own.")
         if unknown := [task for task in self.tasks if task not in TASKS]:
@@ -117,11 +121,12 @@ def read_experiment(path: Path, *, quick: bool = False) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not TOML ({error}). Correct the file.") from error
     try:
-        keys = [entry.name for entry in fields(Experiment) if entry.name != "models"]
-        found = _checked(raw, "experiment", ["model", *keys, "quick"])
+        keys = [entry.name for entry in fields(Experiment) if entry.name not in ("models", "sweeps")]
+        found = _checked(raw, "experiment", ["model", "sweep", *keys, "quick"])
         models = tuple(_model(entry, number) for number, entry in enumerate(found.pop("model", ()), start=1))
+        sweeps = tuple(_sweep(entry, number) for number, entry in enumerate(found.pop("sweep", ()), start=1))
         changes = found.pop("quick", {})
-        experiment = Experiment(models, **found)
+        experiment = Experiment(models, sweeps, **found)
         return _quickened(experiment, changes) if quick else experiment
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
@@ -174,10 +179,19 @@ def _model(table: dict[str, Any], number: int) -> Model:
         raise InputError(f"{where}: {error}") from error
 
 
+def _sweep(table: dict[str, Any], number: int) -> Sweep:
+    where = f"[[sweep]] number {number}"
+    try:
+        return Sweep(**_checked(table, where, [entry.name for entry in fields(Sweep)]))
+    except InputError as error:
+        raise InputError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from error
+
+
 def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
-    """Return the experiment made small: other sizes, one seed, and options by method."""
+    """Return the experiment made small: other sizes, one seed, options by method, and axes of sweeps that name them."""
     by_method = quick.get("options", {})
-    rest = {key: value for key, value in quick.items() if key != "options"}
+    rest = {key: value for key, value in quick.items() if key not in ("options", "sweep")}
+    axes = _checked(quick.get("sweep", {}), "[quick.sweep]", AXES)
     found = _checked(rest, "[quick]", ["sizes", "seeds", "corpus", "count"])
     seeds, sizes = found.pop("seeds", (0,)), found.pop("sizes", None)
     models = []
@@ -188,7 +202,8 @@ def _quickened(experiment: Experiment, quick: dict[str, Any]) -> Experiment:
         if kept:
             models.append(replace(model, sizes=kept, seeds=seeds, options=options))
     count = {**experiment.count, **found.pop("count", {})}
-    return replace(experiment, models=tuple(models), count=count, **found)
+    sweeps = tuple(sweep.changed(axes) for sweep in experiment.sweeps)
+    return replace(experiment, models=tuple(models), sweeps=sweeps, count=count, **found)
 
 
 _NUMBER = int | float
@@ -202,7 +217,11 @@ _KINDS: tuple[tuple[str, str, Any], ...] = (
     ("halves", "true or false", bool),
     ("scale", "a number", _NUMBER),
     ("paper", "numbers by size, model and column", {"": {"": {"": _NUMBER}}}),
-    ("model", "a list of tables", [dict]),
+    ("model sweep", "a list of tables", [dict]),
+    ("lam share thin", "a list of numbers", [_NUMBER]),
+    ("passes seed size max_vocab", "a list of whole numbers", [int]),
+    ("structure rows", "a list of texts", [str]),
+    ("processes", "a whole number", int),
     ("quick", "a table", dict),
 )
 

@@ -46,13 +46,13 @@ class Scorer:
         self.missing = [task for task in tasks if task not in self.data.files]
         self._folder = folder
         self._halves: dict[str, Any] = {"all": None} | ({half: half for half in HALVES} if halves else {})
-        self._key = [[path.name, _digest(path)] for task in self.tasks for path in self.data.of(task)]
+        self.key = [[path.name, _digest(path)] for task in self.tasks for path in self.data.of(task)]
 
     def score(self, name: str, source: Path, scale: float) -> Scored:
         """Return what the vectors of a run folder or a file achieve, each dimension's norm raised to ``scale``."""
         tail = "" if scale == 1 else f"-scale{scale:g}"
         path = self._folder / f"{quote(name, safe=' +()@,')}{tail}.json"  # a name is no path
-        key = json.loads(json.dumps([self._key, _SPLIT, _stamp(source), scale, list(self._halves), self.tasks]))
+        key = json.loads(json.dumps([self.key, _SPLIT, _stamp(source), scale, list(self._halves), self.tasks]))
         if not path.is_file() or store.read_json(path)["key"] != key:
             vectors = store.read_vectors(source)
             vectors = vectors if scale == 1 else vectors.scaled(scale)
