@@ -14,23 +14,8 @@ from wordforest.reproduce.sweep.score import Judge
 from wordforest.vectors import Vectors
 
 WORDS = [
-    "man",
-    "king",
-    "woman",
-    "queen",
-    "his",
-    "he",
-    "her",
-    "she",
-    "cat",
-    "dog",
-    "horse",
-    "cow",
-    "paris",
-    "london",
-    "berlin",
-    "madrid",
-    "rome",
+    *("man", "king", "woman", "queen", "his", "he", "her", "she"),
+    *("cat", "dog", "horse", "cow", "paris", "london", "berlin", "madrid", "rome"),
 ]
 
 
