@@ -156,3 +156,12 @@ class TestTheTestsThemselves:
     def test_links_are_found_outside_of_snippets(self):
         text = "[a](b.md#part) ![p](c.png) [w](https://x.org) [s](#here)\n```python\nd = e[f](g)\n```\n"
         assert relative_links(text) == ["b.md", "c.png"]
+
+
+def test_every_file_that_the_page_of_the_paper_names_is_there():
+    named = set(re.findall(r"`([\w/]+\.py)`", (HOME / "docs" / "paper.md").read_text(encoding="utf-8")))
+    assert len(named) > 40
+    assert (
+        sorted(name for name in named if not any((HOME / at / name).is_file() for at in ("src/wordforest", "tests")))
+        == []
+    )
