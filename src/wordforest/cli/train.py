@@ -8,6 +8,7 @@ from typing import Any
 
 from wordforest.cli.command import CORPUS, argument, command, option, propose, propose_reading, reporter
 from wordforest.options import BASELINES, PRESETS, default
+from wordforest.runtime.machine import wake_device
 
 # Of the demo.
 WORDS = ("navy", "money", "farmers", "schools", "railroads", "soviet")
@@ -17,6 +18,8 @@ COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia",
 @command()
 def train(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any) -> None:
     """Learn word vectors from text, or from a counts folder."""
+    if options.get("device", "cpu") == "cuda" and all((Path(name) / "counts.safetensors").is_file() for name in corpus):
+        wake_device("cuda")  # ahead of our own imports, since its own take seconds
     from wordforest.jobs.train import train as run_train
     from wordforest.text.reader import Corpus
 

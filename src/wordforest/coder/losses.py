@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wordforest.coder.kernels import row_squares
+from wordforest.coder.kernels import namespace, row_squares
 from wordforest.coder.penalties import Penalty
 from wordforest.errors import InputError
 
-Array = NDArray[Any]
+Array = Any  # a NumPy array; of weights, a PyTorch tensor as well
 _ROWS = 1024  # words at a time, to bound memory
 
 
@@ -41,14 +40,13 @@ class Weighing:
         if self.kind == "none":
             return None
         if self.kind == "abs":
-            return np.asarray(abs(values))
-        one = values.dtype.type
+            return abs(values)
         if self.kind == "glove":
-            most, power = map(one, self.numbers)
-            return np.asarray(np.minimum(counts / most, one(1)) ** power)
+            most, power = self.numbers
+            return namespace(counts).clip(counts / most, None, 1.0) ** power
         if mean is None:
             mean = float(counts.mean(dtype=np.float64)) if len(counts) else 1.0
-        return np.asarray((counts / one(mean)) ** one(self.numbers[0]))
+        return (counts / mean) ** self.numbers[0]
 
     @property
     def of_counts(self) -> bool:

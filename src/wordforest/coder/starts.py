@@ -220,9 +220,8 @@ def _subspace(rows: Rows, n: int, seed: int, powers: int, lengths: Array | float
 
 def _orthogonal(Q: Array, executor: Executor) -> Array:
     """Return an orthogonal basis of the columns of a tall matrix (C, K), by its inner products alone."""
-    values, basis = np.linalg.eigh(kernels.on_host(kernels.wide_gram(Q, executor)))
-    values = np.maximum(values, _FAINT**2 * max(float(values[-1]), np.finfo(np.float64).tiny))
-    return kernels.tall_times(Q, kernels.as_type(basis / np.sqrt(values), Q), executor)
+    _, back = _root(kernels.wide_gram(Q, executor))
+    return kernels.tall_times(Q, kernels.as_type(back, Q), executor)
 
 
 def unit_rows(Z: Array) -> Array:
@@ -329,25 +328,32 @@ def with_spectrum(
     With ``rng`` R is a random rotation and the lengths of the columns of D go to A; else R is the identity, and columns
     come in the order of their values.
     """
-    root_A, back_A = _root(A, executor)
-    root_D, back_D = _root(D, executor)
-    u, s, v = np.linalg.svd(root_A @ root_D.T)
-    s = np.maximum(s, _FAINT * s[0])
-    signs = np.where(kernels.on_host(D.sum(0)) @ back_D @ v.T < 0, -1.0, 1.0)  # libraries choose them as they like
-    u, v = u * signs, v * signs[:, None]
-    rotation = np.eye(len(s)) if rng is None else np.linalg.qr(rng.standard_normal((len(s), len(s))))[0]
-    to_A, to_D = back_A @ u * s**power @ rotation, back_D @ v.T * s ** (1 - power) @ rotation
+    root, back = _root(kernels.wide_gram(A, executor))
+    products = kernels.wide_gram(D, executor)
+    xp = kernels.namespace(products)
+    squares, u = xp.linalg.eigh(root @ products @ root.T)  # of A D' = (A back) (root D'), whose first part is a basis
+    squares, u = xp.flip(squares, (0,)), xp.flip(u, (1,))
+    s = xp.sqrt(xp.clip(squares, _least(squares[0]), None))
+    to_D = root.T @ u  # D times this is V S
+    u, to_D = (by * xp.where(D.sum(0) @ kernels.as_type(to_D, D) < 0, -1.0, 1.0) for by in (u, to_D))
+    to_A, to_D = back @ u * s**power, to_D / s**power
     if rng is not None:
-        lengths = np.sqrt(np.maximum(((root_D @ to_D) ** 2).sum(0), np.finfo(np.float64).tiny))
+        rotation = kernels.placed(np.linalg.qr(rng.standard_normal((len(s), len(s))))[0], products)
+        to_A, to_D = to_A @ rotation, to_D @ rotation
+        lengths = xp.sqrt(xp.clip((to_D * (products @ to_D)).sum(0), np.finfo(np.float64).tiny, None))
         to_A, to_D = to_A * lengths, to_D / lengths
     turned = ((A, to_A), (D, to_D))
     A, D = (kernels.tall_times(F, kernels.as_type(by, F), executor) for F, by in turned)
     return A, D
 
 
-def _root(F: Array, executor: Executor) -> tuple[Array, Array]:
-    """Return a square root B of ``F'F = B'B`` and a matrix that undoes it, (M, M) each, float64 on the host."""
-    products = kernels.on_host(kernels.wide_gram(F, executor))
-    values, basis = np.linalg.eigh(products)
-    roots = np.sqrt(np.maximum(values, _FAINT**2 * max(float(values[-1]), np.finfo(np.float64).tiny)))
+def _root(products: Array) -> tuple[Array, Array]:
+    """Return a square root B of ``F'F = B'B`` and a matrix that undoes it, (M, M) each, float64."""
+    values, basis = kernels.namespace(products).linalg.eigh(products)
+    roots = kernels.namespace(values).clip(values, _least(values[-1]), None) ** 0.5
     return roots[:, None] * basis.T, basis / roots
+
+
+def _least(square: Array) -> float:
+    """Return what squares beside the largest one are taken to be at least."""
+    return _FAINT**2 * max(float(square), float(np.finfo(np.float64).tiny))

@@ -38,7 +38,7 @@ def pmi(
     counts are not needed afterwards: X uses their index arrays instead of copies. Counts may be mapped from a file, and
     ``allocate(length, dtype)`` may make an array in a file for the values. The bits are the same for any ``executor``.
     """
-    matrix = _positive(counts, share_pattern)
+    matrix = positive(counts, share_pattern)
     return pmi_rows(matrix, *log_margins(*margins(matrix, executor), smoothing), None, allocate, executor)
 
 
@@ -85,7 +85,7 @@ def sppmi(
     executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
     """Shifted positive PMI, ``max(x_vc - shift, 0)``; shift = log k for k negative samples (Levy, Goldberg 2014)."""
-    matrix = _positive(counts, share_pattern=True)
+    matrix = positive(counts, share_pattern=True)
     return pmi_rows(matrix, *log_margins(*margins(matrix, executor), smoothing), shift, allocate, executor)
 
 
@@ -113,7 +113,7 @@ def counts_at(X: sparse.csr_array, counts: Counts | sparse.csr_array) -> NDArray
 
     X comes from these counts, so its pairs are some of theirs; both have sorted columns.
     """
-    matrix = _positive(counts, share_pattern=True)
+    matrix = positive(counts, share_pattern=True)
     if X.nnz == matrix.nnz:
         return np.asarray(matrix.data.astype(X.dtype))
     found, C = np.empty(X.nnz, dtype=X.dtype), matrix.shape[1]
@@ -128,7 +128,7 @@ def counts_at(X: sparse.csr_array, counts: Counts | sparse.csr_array) -> NDArray
     return found
 
 
-def _positive(counts: Counts | sparse.csr_array, share_pattern: bool) -> sparse.csr_array:
+def positive(counts: Counts | sparse.csr_array, share_pattern: bool) -> sparse.csr_array:
     """Return the counts as CSR with every pair once and nothing stored that is 0; index arrays may be the caller's."""
     matrix = counts.matrix if isinstance(counts, Counts) else counts
     matrix = matrix if matrix.format == "csr" else sparse.csr_array(matrix)

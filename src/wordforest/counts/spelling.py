@@ -28,15 +28,15 @@ def spell(words: Sequence[str], scale: float) -> tuple[sparse.csr_array, dict[st
 
     Columns go from n-grams of many words to those of few; n-grams of as many words go by their text.
     """
-    names, has = _ngrams(words)
-    shared = np.bincount(has.indices, minlength=len(names))
-    kept = sorted(np.flatnonzero(shared >= _LEAST).tolist(), key=lambda g: (-shared[g], names[g]))[:_MOST]
+    names, has = _ngrams(words, _LEAST)
+    shared = np.bincount(has.indices, minlength=len(names)).tolist()
+    kept = sorted((g for g, n in enumerate(shared) if n >= _LEAST), key=lambda g: (-shared[g], names[g]))[:_MOST]
     if not kept:
         raise InputError(
             f"no two letters stand in {_LEAST} words, so spelling has nothing to tell. Give more text, or leave out "
             "--spelling."
         )
-    ngrams = {names[g]: int(shared[g]) for g in kept}
+    ngrams = {names[g]: shared[g] for g in kept}
     return _values(names, has, ngrams, words, scale), ngrams
 
 
@@ -62,10 +62,11 @@ def _values(
     return found
 
 
-def _ngrams(words: Sequence[str]) -> tuple[list[str], sparse.csr_array]:
-    """Return all n-grams, and which words have them, (V, n-grams) of ones.
+def _ngrams(words: Sequence[str], least: int = 1) -> tuple[list[str], sparse.csr_array]:
+    """Return the n-grams that stand in ``least`` places, and which words have them, (V, n-grams) of ones.
 
-    The number of an n-gram is found from that of the one without its last character, and from that character.
+    The number of an n-gram is found from that of the one without its last character, and from that character. What
+    begins with a rare one is rare.
     """
     written = ["" if _is_name(word) else f"<{word}>" for word in words]
     text, lengths = "".join(written), np.array([*map(len, written)], dtype=np.int64)
@@ -76,12 +77,17 @@ def _ngrams(words: Sequence[str]) -> tuple[list[str], sparse.csr_array]:
     begun = number.copy()
     names: list[str] = []
     pairs = [(row[:0], row[:0])]
+    start = np.arange(len(text))
     for n in _SIZES:
-        start = np.flatnonzero(left >= n)
+        start = start[left[start] >= n]
         keys = begun[start] * len(letters) + number[start + n - 1]
-        _, first, begun[start] = np.unique(keys, return_index=True, return_inverse=True)
-        pairs.append((row[start], (begun[start] + len(names)).astype(np.int32)))
-        names += [text[i : i + n] for i in start[first].tolist()]
+        _, first, begun[start], places = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        often = places >= least
+        new = [text[i : i + n] for i in start[first[often]].tolist()]
+        start = start[often[begun[start]]]
+        column = np.cumsum(often) - 1 + len(names)
+        pairs.append((row[start], column[begun[start]].astype(np.int32)))
+        names += new
     rows, columns = map(np.concatenate, zip(*pairs, strict=True))
     has = sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=(len(words), len(names)))
     has.data[:] = 1  # a word may have one twice

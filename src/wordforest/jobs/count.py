@@ -257,9 +257,14 @@ def associate(
         share = counts.matrix.indices.flags.writeable or allocate is not np.empty
         return pmi(counts, smoothing=smoothing, share_pattern=share, allocate=allocate, executor=executor)
     X = sppmi(counts, shift=settings.shift, smoothing=smoothing, allocate=allocate, executor=executor)
-    if not X.nnz:
-        raise InputError(f"no pair of words has a {measure} above 0. Lower the shift, or give more text.")
+    check_any(X.nnz, measure)
     return X
+
+
+def check_any(n_pairs: int, measure: str) -> None:
+    """Refuse an X without a pair."""
+    if not n_pairs:
+        raise InputError(f"no pair of words has a {measure} above 0. Lower the shift, or give more text.")
 
 
 def count_config(names: list[str], settings: CountSettings, tally: Tally | ClusterTally) -> dict[str, Any]:

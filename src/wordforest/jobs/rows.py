@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -58,6 +58,15 @@ class Matrix:
     allocate: Allocate = np.empty
     awake: Callable[[], None] = at_once
 
+    @property
+    def least(self) -> float | None:
+        """What is not above it is not stored."""
+        return None if self.association.measure == "pmi" else self.association.shift
+
+    def n_columns(self, counts: sparse.csr_array) -> int:
+        """Return C, for counts whose columns were moved."""
+        return int(counts.shape[1]) + (0 if self.spelling is None else self.spelling.shape[1])
+
 
 def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Loss]:
     """Return X (V, C) where the job computes, and the loss over its pairs."""
@@ -65,12 +74,17 @@ def rows_of_counts(job: Job, counted: Counted, matrix: Matrix) -> tuple[Rows, Lo
     if isinstance(job.executor, Cluster):
         return _on_cluster(job, job.executor, counted, matrix, unit)
     counts = replace(counted.counts, matrix=_moved(counted.counts.matrix, matrix.moves))
+    matrix.awake()
+    if matrix.device != "cpu":
+        from wordforest.jobs.device_rows import device_rows, fits
+
+        if fits(counts.matrix, matrix):
+            return device_rows(counts.matrix, matrix, unit)
     X = associate(counts, matrix.association, allocate=matrix.allocate, executor=job.executor)
     X, weights = weighed(X, counts.matrix, matrix.weights, unit, job.executor)
     weights = spelled_weights(X, weights, matrix)
     X = with_spelling(X, matrix)
     X.data = X.data.astype(matrix.dtype, copy=False)
-    matrix.awake()
     rows = place_rows(X, matrix.device, matrix.n_components, job.executor)
     return rows, Loss(weights, matrix.zeros)
 
@@ -235,14 +249,9 @@ class CountedRows:
         return np.dtype(self.matrix.dtype)
 
     @property
-    def least(self) -> float | None:
-        """What is not above it is not stored."""
-        return None if self.matrix.association.measure == "pmi" else self.matrix.association.shift
-
-    @property
     def exact(self) -> bool:
         """Whether all counted pairs are stored."""
-        return self.least is None and self.matrix.moves is None and weighing(self.matrix.weights).least is None
+        return self.matrix.least is None and self.matrix.moves is None and weighing(self.matrix.weights).least is None
 
     def most_entries(self) -> NDArray[Any]:
         """Return the counted pairs of every row, (V,); some may meet, or go, when columns are moved."""
@@ -263,7 +272,7 @@ class CountedRows:
     def associate(self) -> tuple[sparse.csr_array, NDArray[Any], float]:
         """Return X, float32, and how often its pairs were seen, where weights look at that, with the sum."""
         counts = _moved(_counts_rows(self.path, (self.first, self.first + len(self.log_v))), self.matrix.moves)
-        X = pmi_rows(counts, self.log_v, self.log_c, self.least)
+        X = pmi_rows(counts, self.log_v, self.log_c, self.matrix.least)
         own = weighing(self.matrix.weights)
         if not (X.nnz and own.of_counts):
             return X, np.empty(0, X.dtype), 0.0
@@ -324,34 +333,38 @@ def _counts_rows(path: Path, rows: tuple[int, int]) -> sparse.csr_array:
     return counts  # type: ignore[no-any-return]
 
 
-def as_codes(A: NDArray[Any], *, unit: bool = False, file: Path | None = None) -> sparse.csr_array:
+def as_codes(
+    A: NDArray[Any], *, unit: bool = False, file: Path | None = None, executor: Executor = ONE_THREAD
+) -> sparse.csr_array:
     """Return codes (V, M) as CSR, some rows at a time: SciPy's own way needs four times the memory of A.
 
     With ``unit`` every row is divided by its length; with ``file`` they are written there, and left there.
     """
     n = max(1, _VALUES // A.shape[1])
-    starts = range(0, len(A), n)
+    blocks = [slice(start, start + n) for start in range(0, len(A), n)]
 
-    def taken(start: int) -> NDArray[np.float32]:
-        rows = A[start : start + n].astype(np.float32, copy=False)
+    def taken(block: slice) -> NDArray[np.float32]:
+        rows = A[block].astype(np.float32, copy=False)
         return unit_rows(rows) if unit else rows
 
-    sizes = [np.count_nonzero(taken(start), axis=1) for start in starts]
-    indptr = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
+    sizes = executor.map(lambda block: np.count_nonzero(taken(block), axis=1), blocks)
+    indptr = np.concatenate(([0], np.cumsum(np.concatenate(list(sizes)))))
 
-    def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-        for start in starts:
-            rows = taken(start)
-            _, columns = np.nonzero(rows)
-            yield columns.astype(np.int32), rows[rows != 0]
+    def filled(block: slice) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        rows = taken(block)
+        _, columns = np.nonzero(rows)
+        return columns.astype(np.int32), rows[rows != 0]
 
     if file is not None:
-        write_csr_parts(file, (len(A), A.shape[1]), indptr, np.dtype(np.float32), parts())
+        write_csr_parts(file, (len(A), A.shape[1]), indptr, np.dtype(np.float32), executor.map(filled, blocks))
         return map_csr(file)
     indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.float32)
-    for start, (columns, some) in zip(starts, parts(), strict=True):
-        place = slice(indptr[start], indptr[start] + len(some))
-        indices[place], values[place] = columns, some
+
+    def put(block: slice) -> None:
+        place = slice(indptr[block.start], indptr[min(block.stop, len(A))])
+        indices[place], values[place] = filled(block)
+
+    list(executor.map(put, blocks))
     return sparse.csr_array((values, indices, indptr), shape=A.shape)
 
 

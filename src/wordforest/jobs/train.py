@@ -201,7 +201,7 @@ def learn_in_job(
 
 def _sparse(job: Job, fitted: Fitted, *, unit: bool) -> tuple[sparse.csr_array, Path | None]:
     """Return the codes as a sparse matrix, in a file where they come from a cluster: they may be beyond memory."""
-    file = None
     if job.folder and isinstance(job.executor, Cluster):
         file = store.checkpoint_folder(job.folder) / "codes.safetensors"
-    return as_codes(fitted.A, unit=unit, file=file), file
+        return as_codes(fitted.A, unit=unit, file=file), file
+    return as_codes(fitted.A, unit=unit, executor=job.executor), None

@@ -148,10 +148,11 @@ def check_device(device: str, what: str = "the device cuda", extra: str = "gpu")
         raise InputError("device = 'cuda', but PyTorch sees no CUDA GPU. Use the device cpu.")
 
 
+@lru_cache
 def wake_device(device: str) -> Callable[[], None]:
     """Begin to import PyTorch and to wake a GPU, seconds in which other things can be done, in a thread.
 
-    Returns what waits for its end, and raises what ``check_device`` has to say.
+    Returns what waits for its end, and raises what ``check_device`` has to say. It begins once.
     """
 
     def wake() -> None:

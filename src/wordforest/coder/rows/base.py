@@ -56,18 +56,18 @@ class Loss:
     def heaviest(self) -> float:
         """The largest weight, where it is known, at least 1."""
         known = self.weights is not None and self.weights is not HELD
-        return float(np.max(kernels.on_host(self.weights), initial=1.0)) if known else 1.0
+        return max(1.0, float(self.weights.max())) if known and len(self.weights) else 1.0
 
     def check(self, n_pairs: int) -> None:
         """Refuse weights that do not fit so many stored pairs, or that are negative, infinite or NaN."""
         if self.weights is None or self.weights is HELD:
             return
-        weights = kernels.on_host(self.weights)
-        if weights.shape != (n_pairs,):
+        weights = self.weights
+        if tuple(weights.shape) != (n_pairs,):
             raise InputError(
-                f"weights have shape {weights.shape}, but X stores {n_pairs} pairs. Give one weight for each."
+                f"weights have shape {tuple(weights.shape)}, but X stores {n_pairs} pairs. Give one weight for each."
             )
-        low, high = float(np.min(weights, initial=0)), float(np.max(weights, initial=0))
+        low, high = (float(weights.min()), float(weights.max())) if n_pairs else (0.0, 0.0)
         if not (low >= 0 and np.isfinite(high)):
             raise InputError("a weight is negative, infinite or NaN. Weights of pairs must be finite numbers >= 0.")
 

@@ -109,8 +109,8 @@ class DeviceRows(Rows):
     @classmethod
     def put(cls, X: Any, device: str) -> DeviceRows:
         """Return a SciPy CSR matrix on a device."""
-        rows = _put(X, device)
-        return cls(rows, rows.transposed(X.shape[1]) if X.nnz < _SORTABLE else _put(X.tocsc(), device))
+        rows = put_csr(X, device)
+        return cls(rows, rows.transposed(X.shape[1]) if X.nnz < _SORTABLE else put_csr(X.tocsc(), device))
 
     def times(self, rows: Tensor, D: Tensor) -> Tensor:
         """Return ``X[rows] @ D``, shape (b, M)."""
@@ -185,7 +185,7 @@ def add_product(csr: DeviceCSR, B: Tensor, out: Tensor) -> None:
     out += product(csr, B)
 
 
-def _put(X: Any, device: str) -> DeviceCSR:
+def put_csr(X: Any, device: str) -> DeviceCSR:
     """Return the arrays of a SciPy CSR matrix, or of a CSC one, on a device."""
     import torch
 

@@ -34,7 +34,7 @@ def resident_or_streamed(X: Any, device: str, n_components: int, *, room: int | 
 
     ``room`` is what X may take there, in bytes; if left out, what is free beside the rest of learning.
     """
-    room = _free(device, X, n_components) if room is None else room
+    room = room_on(device, X.shape, int(X.dtype.itemsize), n_components) if room is None else room
     if X.nnz * _resident_bytes(X) <= room:
         try:
             return DeviceRows.put(X, device)
@@ -50,15 +50,15 @@ def _resident_bytes(X: Any) -> int:
     return 2 * (4 + int(X.dtype.itemsize)) + 16
 
 
-def _free(device: str, X: Any, M: int) -> int:
+def room_on(device: str, shape: tuple[int, int], itemsize: int, M: int) -> int:
     """Return the bytes that are free for X beside D, XA, A and blocks of codes; at least a quarter of all that is."""
     import torch
 
     if device == "cpu":
         return int(np.iinfo(np.int64).max)
-    V, C = X.shape
+    V, C = shape
     free = int(torch.cuda.mem_get_info()[0])
-    taken = int(X.dtype.itemsize) * (6 * C + 2 * V) * M + _BLOCK_BYTES * min(V * M, DEVICE_VALUES)
+    taken = itemsize * (6 * C + 2 * V) * M + _BLOCK_BYTES * min(V * M, DEVICE_VALUES)
     return max(free - int(taken), free // 4)
 
 
