@@ -17,7 +17,6 @@ REPORTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(TOOL["
 LISTED = tomllib.loads((HOME / "benchmarks" / "reports.toml").read_text(encoding="utf-8"))
 RECORDS = {"docs/decisions.md"}  # dated history: what was measured when a thing was decided
 UNTIED: set[str] = {  # pages whose figures are still to be tied; no page may join them
-    "docs/benchmarks.md",
     "docs/cluster.md",
     "docs/documents.md",
     "docs/explorer.md",
