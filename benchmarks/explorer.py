@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -24,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -118,7 +118,7 @@ def steps() -> dict[str, list[tuple[str, str]]]:
     go = "window.wordforest.go('{}')"
     pages = {
         "word": [f"/word/{word}" for word in WORDS],
-        "node GPU": [f"/node/{node}" for node in (0, 5, 99, 300, 519)],
+        "node": [f"/node/{node}" for node in (0, 5, 99, 300, 519)],
         "compare five": [f"/compare/{','.join(WORDS)}", "/compare/w1,w2,w3,w4,w6", "/compare/w7,w8,w9,w10,w11"],
         "analogy": ["/analogy/w1,w2,w3", "/analogy/w4,w5,w6", "/analogy/w7,w8,w9"],
         "forest to leaves": ["/?depth=2", "/?depth=0", "/?depth=1"],
@@ -139,14 +139,14 @@ def measure(n_words: int, trees: int, density: float, scratch: Path) -> dict[str
     made_run(folder, n_words, trees, density)
     begin = time.perf_counter()
     with served([str(folder)]) as url, browser(scratch) as driver:
-        told: dict[str, object] = {"density": density, "ready_s": round(time.perf_counter() - begin, 2)}
-        told["first_paint_s"] = [round(first_paint(driver, url), 2) for _ in range(3)]
+        told: dict[str, object] = {"command ready, s": round(time.perf_counter() - begin, 2)}
+        told["first paint, s"] = [round(first_paint(driver, url), 2) for _ in range(3)]
         begin = time.perf_counter()
         timed(driver, "window.wordforest.go('/map')", READY.format("plain"))
-        told["first_map_s"] = round(time.perf_counter() - begin, 2)
+        told["first map, s"] = round(time.perf_counter() - begin, 2)
         for name, actions in steps().items():
             times = [timed(driver, act, done) for act, done in actions]
-            told[name + "_ms"] = {"median": round(statistics.median(times)), "slowest": round(max(times))}
+            told[f"{name}, ms"] = {"median": round(statistics.median(times)), "slowest": round(max(times))}
     shutil.rmtree(folder)
     return told
 
@@ -204,10 +204,17 @@ def open_page(driver: webdriver.Chrome, url: str) -> None:
     WebDriverWait(driver, 60, 0.05).until(lambda d: d.execute_script(there))
 
 
-def as_table(density: float, told: dict[str, object]) -> str:
-    shown = {name: v.values() if isinstance(v, dict) else v if isinstance(v, list) else [v] for name, v in told.items()}
-    rows = "".join(f"| {name} | {' / '.join(map(str, values))} |\n" for name, values in shown.items())
-    return f"## {density:.0%} non-zeros\n\n| what | figure |\n|---|---|\n{rows}"
+def as_table(told: dict[float, dict[str, Any]]) -> str:
+    """Return a table with a column for each density; of several numbers the median and the slowest."""
+
+    def cell(value: Any) -> str:
+        numbers = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        return " / ".join(map(str, numbers))
+
+    header = "".join(f" {density:.0%} non-zeros |" for density in told)
+    names = next(iter(told.values()))
+    rows = [f"| {name} | {' | '.join(cell(found[name]) for found in told.values())} |" for name in names]
+    return "\n".join([f"| |{header}", "|---|" + "---|" * len(told), *rows])
 
 
 def main(show: Callable[[str], None] = print) -> None:
@@ -231,10 +238,8 @@ def main(show: Callable[[str], None] = print) -> None:
             show(str(path))
     else:
         with tempfile.TemporaryDirectory() as scratch:
-            for density in options.density:
-                load = os.getloadavg()[0]
-                told = measure(options.words, options.trees, density, Path(scratch)) | {"load": round(load, 1)}
-                show(json.dumps(told) if options.json else as_table(density, told))
+            told = {d: measure(options.words, options.trees, d, Path(scratch)) for d in options.density}
+        show(json.dumps(told) if options.json else as_table(told))
 
 
 if __name__ == "__main__":
