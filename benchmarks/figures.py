@@ -263,7 +263,7 @@ def _of_table(text: str, start: int, table: str, tie: re.Match[str]) -> Iterator
 
 
 def _row(tie: re.Match[str], name: str) -> Any:
-    if own := re.fullmatch(r"([a-z][\w-]*):(.*)", name):
+    if own := re.fullmatch(r"([a-z][\w-]*):(\S.*)", name):  # a label may have a colon and a space
         return find(results(own[1])["figures"], own[2].strip())
     return find(find(results(tie[1])["figures"], tie[2]), name)
 
