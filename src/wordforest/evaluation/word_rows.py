@@ -16,8 +16,9 @@ _NUMBER_FORM = re.compile(r"[+\-\u2212]?\d+(?:[.,]\d+)*")
 
 def row_of(vectors: Vectors, word: str) -> int | None:
     """Return the row of a word as written, else of its lower-cased form, else None."""
-    rows = vectors.key_to_index
-    return rows.get(word, rows.get(word.lower()))
+    rows = vectors.lookup.exact  # asked a hundred thousand times
+    row = rows.get(word)
+    return rows.get(word.lower()) if row is None else row
 
 
 def rows_of(vectors: Vectors, words: tuple[str, ...]) -> list[int] | None:

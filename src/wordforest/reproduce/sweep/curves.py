@@ -66,7 +66,7 @@ class Measure:
         return None if value is None else float(value)
 
 
-DENSITY, ERROR, BITS = Measure("density", 3, ("density",)), Measure("error", 4, ("error",)), Measure("bits", 1, ())
+DENSITY, ERROR, BITS = Measure("density", 3, ("density",)), Measure("error", 5, ("error",)), Measure("bits", 1, ())
 
 
 class Spread(NamedTuple):

@@ -33,6 +33,7 @@ from wordforest.runtime.machine import Threads, one_thread
 from wordforest.settings import AssociationSettings
 
 _AHEAD = 2  # codes that wait for each process that scores
+_PATIENT = 10  # how much those who score give way
 _PAUSE = 0.2  # seconds between two looks at whether all processes live
 _THINNED = 0  # seed of the draw of counts
 
@@ -132,8 +133,9 @@ def _learn(setup: Setup, todo: Any, coded: Any, done: Any) -> None:
 
 
 def _score(setup: Setup, coded: Any, done: Any) -> None:
-    """Score codes and report their cells."""
+    """Score codes and report their cells; those who learn go first, or a GPU would wait."""
     _begin()
+    os.nice(_PATIENT)
 
     @cache
     def judge_of(source: Source) -> Judge:

@@ -20,7 +20,7 @@ from wordforest.reproduce.sweep.curves import (
     Spread,
     by_setting,
 )
-from wordforest.reproduce.sweep.plan import cells_of
+from wordforest.reproduce.sweep.plan import NONE, STRUCTURES, cells_of
 from wordforest.reproduce.sweep.score import SCALES
 
 _MISSING = "–"
@@ -93,7 +93,8 @@ def measures(scale: str, half: str) -> list[Measure]:
 def _groups(records: Sequence[Record]) -> list[tuple[tuple[str, str, str], list[Record]]]:
     """Return passes, lam and structure as text, with the records of all seeds."""
     found: dict[Any, list[Record]] = {}
-    for record in sorted(records, key=lambda r: (r["passes"], r["lam"], r["structure"])):
+    order = (NONE, *STRUCTURES)
+    for record in sorted(records, key=lambda r: (r["passes"], r["lam"], order.index(r["structure"]))):
         found.setdefault((str(record["passes"]), f"{record['lam']:g}", record["structure"]), []).append(record)
     return list(found.items())
 
@@ -145,6 +146,8 @@ def _compared(records: Sequence[Record], half: str) -> list[str]:
 
 def _at_places(curves: Curves, x: Measure, columns: Sequence[Measure]) -> Iterable[tuple[str, ...]]:
     for where in curves.places(x):
+        if not any(curves.over_seeds(x, where, x, structure) for structure in curves.structures):
+            continue
         place = (str(curves.passes), f"{where:.{x.digits}f}")
         for structure in curves.structures:
             found = (_said(curves.over_seeds(x, where, y, structure), y) for y in columns)

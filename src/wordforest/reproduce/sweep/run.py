@@ -67,7 +67,7 @@ def run_sweeps(experiment: Experiment, runner: JobRunner, scorer: Scorer, facts:
 def _setup(
     experiment: Experiment, runner: JobRunner, scorer: Scorer, counts: dict[Source, Path], scratch: Path
 ) -> Setup:
-    """Share the cores out: learners on a GPU leave most of the work of scoring to others."""
+    """Share the cores out: as many score, and give way to those who learn, since scoring takes longer than a GPU."""
     cores = runner.workers or available_cores()
     learners = max(1, min(experiment.processes, cores // 2))
     return Setup(
@@ -78,7 +78,7 @@ def _setup(
         scratch,
         runner.device,
         n_learners=learners,
-        n_scorers=max(1, cores - learners),
+        n_scorers=cores,
         threads=max(1, cores // 2 // learners),
     )
 
