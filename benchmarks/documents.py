@@ -280,7 +280,8 @@ def way_cells(way: Way, seeds: list[dict[str, Any]]) -> list[str]:
 
 def halves_table(rows: dict[str, list[dict[str, Any]]]) -> list[str]:
     lines = [
-        "| halves | cosine by posts | parents match | cosine by words | parents match |",
+        "## Halves\n",
+        "| halves | cosine by posts | parents match | cosine by words | parents match by words |",
         "|---|---:|---:|---:|---:|",
     ]
     for name, seeds in rows.items():
