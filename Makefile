@@ -33,12 +33,13 @@ reports: $(VENV)/.test
 figures: $(VENV)/.test
 	$(BIN)/python benchmarks/figures.py
 
-# Kills, full disks, a million damaged files, load: about an hour, then the tables of docs/reliability.md. One part alone:
+# Kills, full disks, a million damaged files, load: about an hour, then docs/reports/torture-*.md and docs/reliability.md. One part alone:
 # make torture TORTURE=faults. Before them, the workers of a cluster are killed, at 20 random moments instead of two.
 TORTURE ?= kills faults fuzz load
 torture: $(VENV)/.torture torture-cluster
 	PYTHONPATH=. $(BIN)/python -m torture $(TORTURE) --results torture/results
 	PYTHONPATH=. $(BIN)/python -m torture.table
+	$(BIN)/python benchmarks/figures.py
 
 torture-cluster: $(VENV)/.test
 	WORDFOREST_TORTURE=20 $(BIN)/pytest -m cluster -k killed

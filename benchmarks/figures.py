@@ -38,7 +38,7 @@ REPORTS = HOME / "docs" / "reports"
 STAMP = ("command", "commit", "date", "machine", "load", "includes", "transcribed")
 GIVEN = "given"
 
-_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?!\w*\d)")
+_NUMBER = re.compile(r"(?<![\w.^])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?!\w*\d)")
 _UNITS = "%|x|s|ms|us|seconds?|minutes?|hours?|times|points?|[KMGT]i?B|kB|bytes|tokens/s|visits/s"
 _DECIMAL = r"(?<![\w.=^])(?<!= )(?<!Python )[+-]?\d+\.\d+(?:e[+-]?\d+)?(?![.\w]*\d)"
 _MEASURED = re.compile(rf"{_NUMBER.pattern}(?:[%x]|\s(?:{_UNITS}))(?![\w/])|{_DECIMAL}")

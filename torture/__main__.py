@@ -3,7 +3,7 @@
 python -m torture [kills] [faults] [fuzz] [load] [--short] [--seed 0] [--only COMMAND] [--results DIR] [--scratch DIR]
 
 --short takes seconds, as in CI; without it every command is killed at 100 moments, and so on. --results keeps a file
-for every part, from which ``python -m torture.table`` makes the tables of docs/reliability.md.
+for every part, from which ``python -m torture.table`` makes the results files of docs/reports.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from torture.child import with_shim
+from wordforest.reproduce.stamps import stamp
 
 PARTS = ("kills", "faults", "fuzz", "load")
 # A part is a function (folder, seed, short, only) -> rows. One more is one more line here.
@@ -61,8 +61,7 @@ def main() -> None:
             "part": name,
             "seed": options.seed,
             "short": options.short,
-            "python": platform.python_version(),
-            "date": time.strftime("%Y-%m-%d"),
+            **stamp(),
         }
         for row in _part(name)(folder, options.seed, options.short, options.only):
             seconds, started = time.monotonic() - started, time.monotonic()

@@ -1,6 +1,6 @@
-"""The tables of docs/reliability.md, from what the suite wrote down and from the table of bad input.
+"""The tables of what the suite wrote down, as results files, and the table of bad input.
 
-python -m torture.table: writes them between the marks of that file.
+python -m torture.table: writes docs/reports/torture-PART.md, and bad input between the marks of docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 
 HOME = Path(__file__).resolve().parent.parent
 DOCUMENT = HOME / "docs" / "reliability.md"
+REPORTS = HOME / "docs" / "reports"
 RESULTS = HOME / "torture" / "results"
+TITLES = {"kills": "Killed at any moment", "faults": "Faults", "fuzz": "Damaged files", "load": "Load and giants"}
 _BAD_INPUT = re.compile(r"^\| (.+?) \| (.+?) \| `(.+)` \|$", re.MULTILINE)
 
 
@@ -27,7 +29,7 @@ def bad_input_table() -> str:
     """Run every case and return the table."""
     from torture.bad_input import CASES, make_desk, run_case, shown
 
-    lines = ["| given | what is wrong | what the user sees |", "|---|---|---|"]
+    lines = ["<!--given-->", "| given | what is wrong | what the user sees |", "|---|---|---|"]
     with tempfile.TemporaryDirectory() as folder:
         desk = Path(folder) / "desk"
         make_desk(desk)
@@ -103,21 +105,28 @@ def load_table(found: dict[str, Any]) -> str:
                 f"| {row['load']} | {size} | {row['exit']} | {row['seconds']} | {row['peak_mib']} MiB | "
                 f"{row['bound_mib']} MiB |"
             )
-    return "\n".join([*lines, "", *giants])
+    return "\n".join(["## Load\n", *lines, "", "## Giants\n", *giants])
 
 
 TABLES = {"kills": kills_table, "faults": faults_table, "fuzz": fuzz_table, "load": load_table}
 
 
+def report(name: str, found: dict[str, Any]) -> str:
+    """Return a results file: its stamp and its table, as benchmarks/figures.py reads them."""
+    stamp = {fact: found[fact] for fact in ("commit", "date", "machine")}
+    seconds = sum(row["took"] for row in found["rows"])
+    lines = [f"# {TITLES[name]}", "", f"- command: `make torture TORTURE={name}`"]
+    lines += [f"- {fact}: {value}" for fact, value in stamp.items()]
+    return "\n".join([*lines, "", f"Seed {found['seed']}, {seconds:,.0f} s.", "", TABLES[name](found), ""])
+
+
 def main() -> None:
-    """Write the tables into the document."""
-    text = DOCUMENT.read_text(encoding="utf-8")
-    for name, table in TABLES.items():
+    """Write the results files, and bad input into the document."""
+    for name in TABLES:
         if (RESULTS / f"{name}.json").exists():
             found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-            seconds = sum(row["took"] for row in found["rows"])
-            facts = f"Seed {found['seed']}, {seconds:,.0f} s, Python {found['python']}, {found['date']}."
-            text = _put(text, name, f"{table(found)}\n\n{facts}")
+            (REPORTS / f"torture-{name}.md").write_text(report(name, found), encoding="utf-8")
+    text = DOCUMENT.read_text(encoding="utf-8")
     DOCUMENT.write_text(_put(text, "bad-input", bad_input_table()), encoding="utf-8")
 
 
