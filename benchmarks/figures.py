@@ -97,15 +97,16 @@ def label(cell: str) -> str:
 
 
 def figures_of(markdown: str) -> dict[str, Any]:
-    """Return the numbers of all tables by heading (where there is one below the title), row and column.
+    """Return the numbers of all tables by headings (where there are any below the title), row and column.
 
     A row is called by its first cell, or by the first few where that is not enough to tell rows apart; a table of two
     columns has no names of columns. A cell with several numbers is a list.
     """
     found: dict[str, Any] = {}
     for match in _TABLE.finditer(markdown):
-        heading = re.findall(r"^##+ (.*)$", markdown[: match.start()], re.M)
-        place = found.setdefault(label(heading[-1]), {}) if heading else found
+        place = found
+        for heading in _headings(markdown[: match.start()]):
+            place = place.setdefault(heading, {})
         header, rows = _parsed(match[2])
         k = _n_names(rows)
         for row in rows:
@@ -113,6 +114,14 @@ def figures_of(markdown: str) -> dict[str, Any]:
             if values:
                 place[_name(row[:k])] = next(iter(values.values())) if len(header) == 2 else values
     return {name: part for name, part in found.items() if part != {}}
+
+
+def _headings(markdown: str) -> list[str]:
+    """Return the headings that the end of a text lies below, less the title."""
+    above: dict[int, str] = {}
+    for marks, heading in re.findall(r"^(##+) (.*)$", markdown, re.M):
+        above = {depth: name for depth, name in above.items() if depth < len(marks)} | {len(marks): label(heading)}
+    return list(above.values())
 
 
 def _parsed(table: str) -> tuple[list[str], list[list[str]]]:

@@ -156,6 +156,7 @@ def test_figures_of_tables_have_the_names_of_heading_row_and_column() -> None:
     text = (
         "# T\n\n| a | b |\n|---|---|\n| x | 1,000 s |\n| y | - |\n\n## Part\n\n| s | n | v | w |\n|---|---|---|---|\n"
     )
-    text += "| p | 1 | 0.5 ±0.1 | |\n| p | 2 | **3e-4** | -1 |\n"
-    parts = {"p, 1": {"v": [0.5, 0.1]}, "p, 2": {"v": 3e-4, "w": -1}}
-    assert TOOL["figures_of"](text) == {"x": 1000, "Part": parts}
+    text += "| p | 1 | 0.5 ±0.1 | |\n| p | 2 | **3e-4** | -1 |\n\n### More\n\n| a | b |\n|---|---|\n| x | 2 |\n"
+    text += "\n## Last\n\n| a | b |\n|---|---|\n| x | 3 |\n"
+    parts = {"p, 1": {"v": [0.5, 0.1]}, "p, 2": {"v": 3e-4, "w": -1}, "More": {"x": 2}}
+    assert TOOL["figures_of"](text) == {"x": 1000, "Part": parts, "Last": {"x": 3}}
