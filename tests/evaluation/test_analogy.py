@@ -73,6 +73,15 @@ class TestAnalogy:
         score = judge_analogies(square, [section])[0]
         assert (score.name, score.values.tolist()) == (("analogy", "family", "accuracy"), [1.0, 0.0])
 
+    def test_clusters_are_the_two_pairs_of_a_question_in_all_sections(self, square: Vectors) -> None:
+        one = Section("family", (("man", "woman", "king", "queen"), ("king", "queen", "Man", "woman")))
+        other = Section("again", (("man", "woman", "woman", "man"), ("boy", "girl", "man", "woman")))
+        first, second, syntactic, semantic = (found.clusters for found in judge_analogies(square, [one, other]))
+        assert first[0].tolist() == first[1].tolist()[::-1]
+        assert second[0, 0] == first[0, 0] != second[0, 1]
+        assert semantic.tolist() == [*first.tolist(), *second.tolist()]
+        assert syntactic.shape == (0, 2)
+
     def test_missing_words_skip_the_question(self, square: Vectors) -> None:
         section = Section("family", (("Man", "WOMAN", "king", "queen"), ("man", "woman", "boy", "girl")))
         score = judge_analogies(square, [section])[0]

@@ -31,8 +31,8 @@ OTHER = (
     Score("completion", "MSR", "accuracy", 30.0, 900, 1040, 27.0, 33.0),
 )
 COMPARISONS = (
-    Comparison("similarity", "EN-MC-30", "spearman", 0.5, 0.4, 0.1, -0.05, 0.25, 0.21, 28),
-    Comparison("completion", "MSR", "accuracy", 30.0, 20.0, 10.0, 7.0, 13.0, 1e-7, 900),
+    Comparison("similarity", "EN-MC-30", "spearman", 0.5, 0.4, 0.1, -0.05, 0.25, 0.105, 28, 0.21),
+    Comparison("completion", "MSR", "accuracy", 30.0, 20.0, 10.0, 7.0, 13.0, 1e-7, 900, 2e-7),
     Comparison("sentiment", "SST-2", "accuracy", math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, 0),
 )
 
@@ -52,7 +52,7 @@ def test_lines_show_value_interval_coverage_and_rules() -> None:
         "analogy     semantic  accuracy      -               -   0/8869",
         "similarity: a pair with a word that has no vector is skipped.",
         "analogy: a question with a word that has no vector is skipped.",
-        "Brackets: 95 % interval, percentiles over resamples of the items.",
+        "Brackets: 95 % interval; items that share words count as related.",
     ]
 
 
@@ -86,7 +86,7 @@ def test_markdown_of_one_model() -> None:
         "| similarity | EN-MC-30 | spearman | 0.512 | [0.200, 0.700] | 28/30 |\n"
         "\n"
         "- similarity: a pair with a word that has no vector is skipped.\n"
-        "- Brackets: 95 % interval, percentiles over resamples of the items.\n"
+        "- Brackets: 95 % interval; items that share words count as related.\n"
     )
 
 
@@ -108,7 +108,7 @@ def test_latex_of_one_model() -> None:
         "\n"
         "similarity: a pair with a word that has no vector is skipped.\n"
         "analogy: a question with a word that has no vector is skipped.\n"
-        "Brackets: 95 \\% interval, percentiles over resamples of the items.\n"
+        "Brackets: 95 \\% interval; items that share words count as related.\n"
     )
 
 
@@ -128,7 +128,7 @@ def test_objects_are_json_without_nan() -> None:
 
 def test_comparison_shows_both_models_difference_and_p() -> None:
     grid = tabulate_comparison(COMPARISONS, "forest", "pca")
-    assert grid.header[3:] == ("forest", "pca", "difference", "interval", "p", "common items")
+    assert grid.header[3:] == ("forest", "pca", "difference", "interval", "p (Holm)", "common items")
     assert grid.rows[0][3:] == ("0.500", "0.400", "0.100", "[-0.050, 0.250]", "0.210", "28")
     assert grid.rows[1][-2:] == ("<0.001", "900")
     assert grid.rows[2][3:] == ("-", "-", "-", "-", "-", "0")
@@ -144,4 +144,4 @@ def test_comparison_comes_in_every_form(form: object) -> None:
 def test_comparison_objects_are_json_without_nan() -> None:
     objects = as_objects(["forest", "pca"], COMPARISONS)
     assert json.loads(json.dumps(objects, allow_nan=False)) == objects
-    assert (objects[0]["vectors"], objects[0]["p"], objects[2]["p"]) == (["forest", "pca"], 0.21, None)
+    assert (objects[0]["vectors"], objects[0]["p_holm"], objects[2]["p"]) == (["forest", "pca"], 0.21, None)

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse, stats
 
 from tests.evaluation.test_suite import gensim_folder, keyed_vectors, plane_vectors, random_vectors, write
 from wordforest.errors import InputError
-from wordforest.evaluation.bootstrap import _draws, resampled_spearman, spearman
 from wordforest.evaluation.similarity import Pair, judge_similarity, read_pairs
+from wordforest.evaluation.standard_error import spearman
 from wordforest.vectors import Vectors
 
 GENSIM_SETS = ("wordsim353.tsv", "simlex999.txt")
@@ -133,27 +131,7 @@ class TestSimilarity:
         pairs = [Pair("east", "north", 1), Pair("North", "east", 2), Pair("east", "up", 3), Pair("east", "west", 4)]
         assert judge_similarity(plane, pairs, "hand").keys == ("east north", "east north (2)", "east west")
 
-
-class TestResampledSpearman:
-    @given(st.integers(2, 30), st.integers(1, 9), st.integers(0, 10**6))
-    def test_equals_ranking_each_resample_anew(self, n: int, n_values: int, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        x, y = rng.integers(0, n_values, size=(2, n)).astype(float)
-        found = resampled_spearman(x[None], y, np.random.default_rng(seed), 20)[0]
-        draws = _draws(n, 20, np.random.default_rng(seed)).astype(int)
-        plain = [spearman(np.repeat(x, times), np.repeat(y, times)) for times in draws]
-        np.testing.assert_allclose(found, plain, atol=1e-12)  # ranks are exact; one root and one division round
-
-    def test_all_columns_see_the_same_resamples(self) -> None:
-        seed = 0
-        x, y = np.random.default_rng(seed).standard_normal((2, 40))
-        found = resampled_spearman(np.array([x, x]), y, np.random.default_rng(seed), 50)
-        assert found[0].tolist() == found[1].tolist()
-
-    def test_resamples_draw_as_many_items_as_there_are(self) -> None:
-        assert set(_draws(17, 9, np.random.default_rng(0)).sum(axis=1)) == {17.0}
-
-    def test_constant_resamples_are_nan(self) -> None:
-        found = resampled_spearman(np.array([[1.0, 2.0]]), np.array([1.0, 2.0]), np.random.default_rng(0), 40)[0]
-        assert set(found[~np.isnan(found)]) == {1.0}
-        assert np.isnan(found).any()  # half of the draws of two items take one of them twice
+    def test_clusters_are_the_words_of_a_pair_however_written(self, plane: Vectors) -> None:
+        found = judge_similarity(plane, [Pair("East", "north", 1), Pair("west", "east", 2)], "hand").clusters
+        assert found[0, 0] == found[1, 1]
+        assert len(set(found.ravel().tolist())) == 3

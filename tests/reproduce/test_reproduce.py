@@ -17,6 +17,7 @@ import pytest
 import wordforest as wf
 from tests.commands import run_command
 from tests.reproduce.small import SMALL, Said
+from wordforest.evaluation.standard_error import holm
 from wordforest.reproduce import commands, reproduce
 from wordforest.runtime.progress import Reporter
 
@@ -88,6 +89,26 @@ def test_results_say_what_made_them(made, corpus):
     found = {name: made.results[name] for name in ("command", "commit", "date", "machine")}
     assert found["command"] == f"wordforest reproduce experiments/small.toml --corpus {corpus.name}"
     assert all(fact in made.markdown for fact in found.values())
+
+
+def test_means_are_over_seeds_with_one_interval(made):
+    row = made.row("PCA")
+    by_seed = [next(s for s in scores if s["set"] == "weighted mean") for scores in row["scores"]["test"]]
+    mean = next(s for s in row["means"]["test"] if s["set"] == "weighted mean")
+    assert mean["value"] == pytest.approx(sum(s["value"] for s in by_seed) / 2)
+    assert mean["low"] <= mean["value"] <= mean["high"]
+
+
+def test_comparisons_are_on_the_test_half_with_corrected_p(made):
+    compared = made.results["comparisons"]
+    assert {one["part"] for one in compared} == {"test"}
+    assert {tuple(one["seeds"]) for one in compared} == {(1, 2)}
+    tested = [one for one in compared if one["p"] is not None]
+    assert [one["p_holm"] for one in tested] == pytest.approx(holm([one["p"] for one in tested]))
+    test = {s["set"]: s["n_scored"] for s in made.row("FOREST")["means"]["test"]}
+    assert {one["set"]: one["n_common"] for one in compared} == {one["set"]: test[one["set"]] for one in compared}
+    assert "items of the test half" in made.markdown
+    assert "One seed, whose chance no interval holds: FOREST, M = 13." in made.markdown
 
 
 def test_scores_are_those_of_evaluate(made, data):

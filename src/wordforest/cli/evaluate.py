@@ -61,7 +61,7 @@ def evaluate(
     meanings = _meanings(loaded, held, seed) if held is not None else {}
     nodes = [{"model": name, **node} for name, one in meanings.items() for node in one.as_objects()]
     scores = _scores(loaded, meanings, seed)
-    terminal.show_judged(judged, scores, form=form, out=out, compared=compare, seed=seed, nodes=nodes)
+    terminal.show_judged(judged, scores, form=form, out=out, compared=compare, nodes=nodes)
 
 
 def _meanings(models: list[tuple[str, Any]], held: str, seed: int) -> dict[str, Any]:

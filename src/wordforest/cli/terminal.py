@@ -91,16 +91,16 @@ def show_judged(
     form: str,
     out: Path | None,
     compared: bool,
-    seed: int,
     nodes: Iterable[dict[str, Any]] = (),
 ) -> None:
     """Print or write the scores of every model, or with ``compared`` the first against each of the others.
 
     ``nodes`` is what is known of single nodes, for a program alone.
     """
-    models = [(name, evaluation.scores_of(outcomes, seed=seed) + meanings.get(name, [])) for name, outcomes in judged]
+    models = [(name, evaluation.scores_of(outcomes) + meanings.get(name, [])) for name, outcomes in judged]
     first, others = judged[0], judged[1:] if compared else []
-    comparisons = [(name, evaluation.compare(first[1], outcomes, seed=seed)) for name, outcomes in others]
+    compared_sets = ((name, evaluation.compare([first[1]], [outcomes])) for name, outcomes in others)
+    comparisons = [(name, evaluation.corrected(found)) for name, found in compared_sets]
     if form in ("json", "jsonl"):
         objects = [report.as_objects(name, scores) for name, scores in models]
         objects += [report.as_objects([first[0], name], found) for name, found in comparisons]

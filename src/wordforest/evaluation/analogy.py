@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wordforest.evaluation.bootstrap import Array
 from wordforest.evaluation.files import bad_line, nothing_in, numbered_lines
-from wordforest.evaluation.scores import Outcome, numbered
+from wordforest.evaluation.scores import Outcome, cluster_ids, numbered
+from wordforest.evaluation.standard_error import Ids
 from wordforest.evaluation.word_rows import rows_of
 from wordforest.vectors import Vectors
 
@@ -57,31 +59,45 @@ def judge_analogies(vectors: Vectors, sections: Sequence[Section]) -> list[Outco
     lower-cased.
     """
     known = [_known(vectors, section) for section in sections]
-    asked = np.array([rows for found in known for rows in found.values()], dtype=np.int64).reshape(-1, 4)  # (Q, 4)
+    asked = np.array([rows for found in known for _, _, rows in found], dtype=np.int64).reshape(-1, 4)  # (Q, 4)
     right = (find_answers(vectors, asked[:, :3]) == asked[:, 3]).astype(np.float64)
     borders = np.cumsum([len(found) for found in known])[:-1]
     hits = np.split(right, borders) if known else []
-    outcomes = [
-        Outcome("analogy", section.name, "accuracy", tuple(found), hit, len(section.questions))
-        for section, found, hit in zip(sections, known, hits, strict=True)
-    ]
+    outcomes = []
+    for section, found, hit in zip(sections, known, hits, strict=True):
+        keys, pairs = tuple(key for key, _, _ in found), cluster_ids([pairs_of(question) for _, question, _ in found])
+        outcomes.append(_outcome(section.name, keys, hit, len(section.questions), pairs))
     kinds = [section.syntactic for section in sections]
     for name, syntactic in (("syntactic", True), ("semantic", False)):
         outcomes.append(_together(name, [o for o, kind in zip(outcomes, kinds, strict=False) if kind is syntactic]))
     return outcomes
 
 
-def _known(vectors: Vectors, section: Section) -> dict[str, list[int]]:
-    """Return key -> rows of a, b, c, d for every question whose words all have vectors."""
+def pairs_of(question: Question) -> tuple[str, str]:
+    """Return the pairs (a, b) and (c, d) of a question, one text each, however they are written."""
+    a, b, c, d = (word.lower() for word in question)
+    return f"{a} {b}", f"{c} {d}"
+
+
+def _known(vectors: Vectors, section: Section) -> list[tuple[str, Question, list[int]]]:
+    """Return key, question and rows of a, b, c, d for every question whose words all have vectors."""
     keys = numbered(f"{section.name}: {' '.join(question)}" for question in section.questions)
-    found = ((key, rows_of(vectors, question)) for key, question in zip(keys, section.questions, strict=True))
-    return {key: rows for key, rows in found if rows is not None}
+    return [
+        (key, question, rows)
+        for key, question in zip(keys, section.questions, strict=True)
+        if (rows := rows_of(vectors, question)) is not None
+    ]
 
 
 def _together(name: str, parts: list[Outcome]) -> Outcome:
     keys = numbered(key for part in parts for key in part.keys)  # sections may share a name
     right = np.concatenate([np.empty(0), *(part.values for part in parts)])
-    return Outcome("analogy", name, "accuracy", tuple(keys), right, sum(part.n_total for part in parts))
+    pairs = np.concatenate([cluster_ids([]), *(part.clusters for part in parts)])
+    return _outcome(name, tuple(keys), right, sum(part.n_total for part in parts), pairs)
+
+
+def _outcome(name: str, keys: tuple[str, ...], right: Array, n_total: int, pairs: Ids) -> Outcome:
+    return Outcome("analogy", name, "accuracy", keys, right, n_total, clusters=pairs)
 
 
 def find_answers(vectors: Vectors, asked: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -23,10 +23,10 @@ RULES = {
 }
 """What happens to words without a vector, by task."""
 
-_INTERVALS = "Brackets: 95 % interval, percentiles over resamples of the items."
+_INTERVALS = "Brackets: 95 % interval; items that share words count as related."
 _DIFFERENCES = (
-    "Both on their common items; brackets: 95 % interval of the difference over resamples of these; "
-    "p: exact McNemar test for accuracy, resamples for spearman."
+    "Both on their common items; brackets: 95 % interval of the difference, each for itself; p: Student's t over "
+    "clusters of items, exact McNemar test for completion and sentiment, after Holm's correction for all p here."
 )
 _NAMES = ("task", "set", "metric")
 
@@ -61,7 +61,7 @@ def tabulate(models: Models) -> Grid:
 
 def tabulate_comparison(comparisons: Sequence[Comparison], first: str, second: str) -> Grid:
     """Return two models and their difference, a row for each set."""
-    header = (*_NAMES, first, second, "difference", "interval", "p", "common items")
+    header = (*_NAMES, first, second, "difference", "interval", "p (Holm)", "common items")
     notes = (*_rules(comparison.task for comparison in comparisons), _DIFFERENCES)
     return Grid(header, tuple(map(_compared, comparisons)), notes)
 
@@ -151,7 +151,7 @@ def _cell(score: Score | None) -> str:
 
 def _compared(c: Comparison) -> Cells:
     first, second, difference = (_number(value, c.metric) for value in (c.first, c.second, c.difference))
-    p = "-" if math.isnan(c.p) else f"{c.p:.3f}" if c.p >= 0.001 else "<0.001"
+    p = "-" if math.isnan(c.p_holm) else f"{c.p_holm:.3f}" if c.p_holm >= 0.001 else "<0.001"
     return c.task, c.set, c.metric, first, second, difference, _interval(c), p, str(c.n_common)
 
 

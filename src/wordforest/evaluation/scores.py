@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
 from wordforest.errors import InputError
-from wordforest.evaluation import bootstrap
-from wordforest.evaluation.bootstrap import N_RESAMPLES, Array, interval
+from wordforest.evaluation import standard_error
+from wordforest.evaluation.bootstrap import Array
+from wordforest.evaluation.standard_error import Ids, Variance, over_seeds, together
 
 TEN_SETS = (
     "EN-WS-353-ALL",
@@ -27,6 +30,8 @@ TEN_SETS = (
 )
 """The similarity sets of the paper, by the stem of their file."""
 
+_BOUNDS = {"spearman": (-1.0, 1.0), "accuracy": (0.0, 100.0)}
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -34,7 +39,8 @@ class Outcome:
 
     ``keys`` name the items, each once, the same for all vectors. ``values`` (n,) is the cosine of a pair for
     ``spearman``, and 1 or 0, right or wrong, for ``accuracy``. ``gold`` (n,) is what people say of a pair; it is
-    empty for ``accuracy``.
+    empty for ``accuracy``. ``clusters`` (n, 2) are what items share with others, by ``cluster_ids``: the two words of
+    a pair, the two pairs of a question; it is empty where every item is single.
     """
 
     task: str
@@ -44,6 +50,7 @@ class Outcome:
     values: Array
     n_total: int
     gold: Array = field(default_factory=lambda: np.empty(0))
+    clusters: Ids = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
 
     @property
     def value(self) -> float:
@@ -67,7 +74,7 @@ class Score:
 
     ``value`` is a correlation in [-1, 1] for ``spearman`` and a percentage for ``accuracy``; it is nan when
     nothing could be scored. ``n_scored`` of ``n_total`` items had the vectors they need; the others were skipped.
-    ``low`` and ``high`` are the ends of a 95 % interval of ``value``: percentiles over resamples of the items.
+    ``low`` and ``high`` are the ends of a 95 % interval of ``value``, nan where there are too few items for one.
     """
 
     task: str
@@ -85,7 +92,8 @@ class Comparison:
     """Two models on their ``n_common`` items of one set: ``difference`` is first minus second.
 
     ``low`` and ``high`` are the ends of a 95 % interval of the difference. ``p`` is two-sided: how easily a
-    difference this large comes from chance alone. All are nan where there is nothing to compare.
+    difference this large comes from chance alone; ``p_holm`` is p after Holm's correction for all p of a table, see
+    ``corrected``. All are nan where there is nothing to compare.
     """
 
     task: str
@@ -98,80 +106,94 @@ class Comparison:
     high: float
     p: float
     n_common: int
+    p_holm: float = math.nan
 
 
-def scores_of(outcomes: Iterable[Outcome], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> list[Score]:
+def scores_of(*seeds: Iterable[Outcome]) -> list[Score]:
     """Return the score of every outcome, and behind the similarity sets their weighted and their plain mean.
 
-    The means run over those of the ten sets of the paper that are there, and over all sets where none of them is.
-    The weighted mean is sum(n r) / sum(n) with n the scored pairs of a set. Sets without a value are left out of
-    the mean and of its ``n_scored``. Their intervals rest on resamples inside each set; that sets share some
-    pairs is not accounted for.
+    Of several seeds of one model the mean is returned, over the items that all could be scored on; its interval is
+    that for other items and other seeds. The means over sets run over those of the ten sets of the paper that are
+    there, and over all sets where none of them is. The weighted mean is sum(n r) / sum(n) with n the scored pairs of
+    a set. Sets without a value are left out of the mean and of its ``n_scored``.
     """
-    measured = [_measured(o.name, o.n_total, o.values[None], o.gold, seed, n_resamples) for o in outcomes]
     return [
-        Score(*one.name, float(one.values[0]), one.n, one.n_total, *interval(one.resampled))
-        for one in _with_means(measured)
+        Score(*one.name, float(one.values.mean()), one.n, one.n_total, *_interval_of_mean(one))
+        for one in _with_means(_measured(seeds))
     ]
 
 
 def compare(
-    first: Iterable[Outcome], second: Iterable[Outcome], *, seed: int = 0, n_resamples: int = N_RESAMPLES
+    first: Sequence[Iterable[Outcome]], second: Sequence[Iterable[Outcome]], *, paired: bool = False
 ) -> list[Comparison]:
     """Return a comparison for every set that both were judged on, and for the means over the similarity sets.
 
-    Correlations: the same resamples of pairs for both; the interval holds the percentiles of the differences, and
-    p is twice the share of resamples with a difference on the other side of 0 (at least 2 / (n_resamples + 1)).
-    Accuracies: p is the exact test of McNemar over the items that only one of the two has right; the interval
-    comes from the same resamples of items for both. Sets are weighted in the means by their common pairs.
+    Each side has the outcomes of one seed or of several; ``paired``: the seeds of both are the same, in order, and
+    are compared one by one. The interval and p are by Student's t, from the differences in each item, with what
+    items and seeds share; p of single items and one seed is by the exact test of McNemar. Sets are weighted in the
+    means by their common pairs.
     """
-    ours, theirs = (
-        dict(zip(numbered("\0".join(one.name) for one in side), side, strict=True))
-        for side in (list(first), list(second))
-    )
-    measured = []
-    for key in ours:
-        if key in theirs:
-            values, gold = _common_items(ours[key], theirs[key])
-            measured.append(_measured(ours[key].name, values.shape[1], values, gold, seed, n_resamples))
-    return [_comparison(one) for one in _with_means(measured)]
+    measured = _with_means(_measured([*first, *second]))
+    return [_comparison(one, len(first), paired) for one in measured]
+
+
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons of one table with p after Holm's correction for all of them."""
+    ps = standard_error.holm([one.p for one in comparisons])
+    return [replace(one, p_holm=p) for one, p in zip(comparisons, ps, strict=True)]
+
+
+def cluster_ids(names: Sequence[Sequence[str]]) -> Ids:
+    """Return a number for every name, (n, 2), the same for a name in every set: 48 bits of its hash."""
+    return np.array([[_id(name) for name in item] for item in names], dtype=np.int64).reshape(-1, 2)
+
+
+@cache
+def _id(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=6).digest(), "big")
 
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """A set (or a mean over sets) of n items by k = 1 or 2 models: ``items`` (k, n), ``values`` (k,).
+    """A set (or a mean over sets) of n items by k runs: ``items`` (k, n), ``values`` (k,).
 
-    ``resampled`` (B,) is the value of the first model, minus that of the second if there is one, in every resample.
+    ``effects`` (k, n) are what each item adds to the value, ``clusters`` (n, 2) or (n, 0) what it shares with others.
     """
 
     name: tuple[str, str, str]
     n: int
     n_total: int
     values: Array
-    resampled: Array
+    effects: Array
+    clusters: Ids
     items: Array
 
 
-def _measured(
-    name: tuple[str, str, str], n_total: int, items: Array, gold: Array, seed: int, n_resamples: int
-) -> _Measured:
-    values = np.array([_value(name[2], one, gold) for one in items])
-    first, *second = items
-    rng = bootstrap.generator(seed, *name[:2])
-    if not len(first):
-        resampled = np.full(n_resamples, np.nan)
-    elif name[2] == "spearman":
-        first, *second = bootstrap.resampled_spearman(items, gold, rng, n_resamples)
-        resampled = first - sum(second)
-    else:
-        resampled = bootstrap.resampled_accuracy(first, rng, n_resamples, *second)
-    return _Measured(name, items.shape[1], n_total, values, resampled, items)
+def _measured(runs: Sequence[Iterable[Outcome]]) -> list[_Measured]:
+    """Return what all runs were judged on, set by set, on their common items."""
+    named = [dict(zip(numbered("\0".join(one.name) for one in run), run, strict=True)) for run in map(list, runs)]
+    common = [key for key in named[0] if all(key in run for run in named)]
+    return [_measured_set([run[key] for run in named]) for key in common]
+
+
+def _measured_set(outcomes: Sequence[Outcome]) -> _Measured:
+    first, metric = outcomes[0], outcomes[0].metric
+    items, gold, clusters = _common_items(outcomes)
+    values = np.array([_value(metric, one, gold) for one in items])
+    effects = np.array([_effects(metric, one, gold) for one in items])
+    return _Measured(first.name, items.shape[1], first.n_total, values, effects, clusters, items)
 
 
 def _value(metric: str, values: Array, gold: Array) -> float:
     if metric == "spearman":
-        return bootstrap.spearman(values, gold)
+        return standard_error.spearman(values, gold)
     return 100 * float(values.mean()) if len(values) else math.nan
+
+
+def _effects(metric: str, values: Array, gold: Array) -> Array:
+    if metric == "spearman":
+        return standard_error.spearman_effects(values, gold)
+    return 100 * (values - values.mean()) / len(values) if len(values) else values
 
 
 def _with_means(measured: Sequence[_Measured]) -> list[_Measured]:
@@ -182,64 +204,70 @@ def _with_means(measured: Sequence[_Measured]) -> list[_Measured]:
     averaged = [measured[i] for i in similar if measured[i].name[1] in TEN_SETS] or [measured[i] for i in similar]
     valued = [one for one in averaged if not np.isnan(one.values).any()]
     sizes = np.array([one.n for one in valued], dtype=np.float64)
-    means = []
-    for name, weights in (("weighted mean", sizes), ("plain mean", np.ones(len(sizes)))):
-        values, resampled = np.full_like(averaged[0].values, np.nan), np.full_like(averaged[0].resampled, np.nan)
-        if valued:
-            shares = weights / weights.sum()
-            values = shares @ np.array([one.values for one in valued])
-            resampled = shares @ np.array([one.resampled for one in valued])
-        n_total = sum(one.n_total for one in averaged)
-        means.append(
-            _Measured(("similarity", name, "spearman"), int(sizes.sum()), n_total, values, resampled, np.empty((2, 0)))
-        )
+    n_total = sum(one.n_total for one in averaged)
+    means = [
+        _mean(name, valued or averaged[:1], weights, int(sizes.sum()), n_total)
+        for name, weights in (("weighted mean", sizes), ("plain mean", np.ones(len(sizes))))
+    ]
     behind = similar[-1] + 1
     return [*measured[:behind], *means, *measured[behind:]]
 
 
-def _common_items(a: Outcome, b: Outcome) -> tuple[Array, Array]:
-    """Return the values (2, n) and the gold (n,) of the items that both could be scored on."""
-    place = {key: i for i, key in enumerate(b.keys)}
-    i = np.array([i for i, key in enumerate(a.keys) if key in place], dtype=np.int64)
-    j = np.array([place[a.keys[k]] for k in i], dtype=np.int64)
-    gold = a.gold[i] if len(a.gold) else a.gold
-    if len(a.gold) and not np.array_equal(gold, b.gold[j]):
+def _mean(name: str, sets: Sequence[_Measured], weights: Array, n: int, n_total: int) -> _Measured:
+    """Return the mean over sets; a pair that stands in several of them has effects in all."""
+    shares = weights / weights.sum() if len(weights) else np.ones(1)  # one set without a value: so is its mean
+    values = shares @ np.array([one.values for one in sets])
+    effects = np.concatenate([share * one.effects for share, one in zip(shares, sets, strict=True)], axis=1)
+    clusters = np.concatenate([one.clusters for one in sets])
+    return _Measured(("similarity", name, "spearman"), n, n_total, values, effects, clusters, np.empty((0, n)))
+
+
+def _common_items(outcomes: Sequence[Outcome]) -> tuple[Array, Array, Ids]:
+    """Return the values (k, n), the gold (n,) and the clusters of the items that all could be scored on."""
+    first = outcomes[0]
+    known = set(first.keys).intersection(*(one.keys for one in outcomes[1:]))
+    keys = first.keys if len(known) == len(first.keys) else tuple(key for key in first.keys if key in known)
+    places = [_places(one, keys) for one in outcomes]
+    i = places[0]
+    gold = first.gold[i] if len(first.gold) else first.gold
+    if any(len(one.gold) and not np.array_equal(one.gold[j], gold) for one, j in zip(outcomes, places, strict=True)):
         raise InputError(
-            f"{a.task} {a.set}: expected the same human scores for both models, found different ones. "
-            "Judge both with the same data."
+            f"{first.task} {first.set}: expected the same human scores for all models, found different ones. "
+            "Judge them with the same data."
         )
-    return np.array([a.values[i], b.values[j]]), gold
+    clusters = first.clusters[i] if len(first.clusters) else np.empty((len(i), 0), dtype=np.int64)
+    return np.array([one.values[j] for one, j in zip(outcomes, places, strict=True)]), gold, clusters
 
 
-def _comparison(one: _Measured) -> Comparison:
-    first, second = one.values.tolist()
-    difference = first - second
-    if math.isnan(difference):
-        p = math.nan
-    else:
-        p = _bootstrap_p(one.resampled) if one.name[2] == "spearman" else mcnemar(*one.items)
-    return Comparison(*one.name, first, second, difference, *interval(one.resampled), p, one.n)
+def _places(outcome: Outcome, keys: tuple[str, ...]) -> Ids:
+    """Return where the items of these keys are in an outcome, (n,)."""
+    if outcome.keys == keys:
+        return np.arange(len(keys))
+    place = {key: i for i, key in enumerate(outcome.keys)}
+    return np.array([place[key] for key in keys], dtype=np.int64)
 
 
-def mcnemar(first: Array, second: Array) -> float:
-    """Return the exact two-sided p of McNemar's test, (n,) of 0 and 1 each, 1 where the two never differ.
-
-    Where just one of the two is right, under equal skill it is either with probability 1/2:
-    p = min(1, 2 P(Binomial(gains + losses, 1/2) <= min(gains, losses))).
-    """
-    from scipy.special import bdtr
-
-    gains, losses = int((first > second).sum()), int((second > first).sum())
-    if gains == losses:
-        return 1.0
-    return min(1.0, 2 * float(bdtr(float(min(gains, losses)), gains + losses, 0.5)))
+def _over_items(one: _Measured, effects: Array) -> Variance:
+    return standard_error.over_items(effects, one.clusters, within_relations=one.name[2] == "accuracy")
 
 
-def _bootstrap_p(differences: Array) -> float:
-    """Return 2 min(P(d <= 0), P(d >= 0)) over resamples, each counted once more: never exactly 0."""
-    valued = differences[~np.isnan(differences)]
-    fewer = min(int((valued <= 0).sum()), int((valued >= 0).sum()))
-    return min(1.0, 2 * (fewer + 1) / (len(valued) + 1))
+def _interval_of_mean(one: _Measured) -> tuple[float, float]:
+    variance = together(_over_items(one, one.effects.mean(axis=0)), over_seeds(one.values))
+    return standard_error.interval(float(one.values.mean()), variance, _BOUNDS[one.name[2]])
+
+
+def _comparison(one: _Measured, k: int, paired: bool) -> Comparison:
+    """Compare the first k runs with the others."""
+    ours, theirs = one.values[:k], one.values[k:]
+    difference = float(ours.mean() - theirs.mean())
+    seeds = [over_seeds(ours - theirs)] if paired else [over_seeds(ours), over_seeds(theirs)]
+    effects = one.effects[:k].mean(axis=0) - one.effects[k:].mean(axis=0)
+    variance = together(_over_items(one, effects), *seeds)
+    low, high = standard_error.interval(difference, variance, (-math.inf, math.inf))
+    p = standard_error.p_value(difference, variance)
+    if one.name[2] == "accuracy" and len(one.values) == 2 and one.n and not one.clusters.shape[1]:
+        p = standard_error.mcnemar(*one.items)
+    return Comparison(*one.name, float(ours.mean()), float(theirs.mean()), difference, low, high, p, one.n)
 
 
 def numbered(texts: Iterable[str]) -> list[str]:

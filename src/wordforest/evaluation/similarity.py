@@ -11,7 +11,7 @@ import numpy as np
 
 from wordforest.evaluation.bootstrap import Array
 from wordforest.evaluation.files import bad_line, nothing_in, numbered_lines
-from wordforest.evaluation.scores import Outcome, numbered
+from wordforest.evaluation.scores import Outcome, cluster_ids, numbered
 from wordforest.evaluation.word_rows import rows_of, unit_rows
 from wordforest.vectors import Vectors
 
@@ -42,13 +42,15 @@ def judge_similarity(vectors: Vectors, pairs: Sequence[Pair], name: str) -> Outc
     and where all cosines or all human scores are equal.
     """
     found = [
-        (key, rows, pair.score)
+        (key, rows, pair)
         for key, pair in zip(numbered(pair_text(*pair[:2]) for pair in pairs), pairs, strict=True)
         if (rows := rows_of(vectors, pair[:2])) is not None
     ]
+    keys = tuple(key for key, _, _ in found)
     cosines = _cosines(vectors, [rows for _, rows, _ in found])
-    gold = np.array([score for _, _, score in found], dtype=np.float64)
-    return Outcome("similarity", name, "spearman", tuple(key for key, _, _ in found), cosines, len(pairs), gold)
+    gold = np.array([pair.score for _, _, pair in found], dtype=np.float64)
+    words = cluster_ids([(pair.first.lower(), pair.second.lower()) for _, _, pair in found])
+    return Outcome("similarity", name, "spearman", keys, cosines, len(pairs), gold, words)
 
 
 def pair_text(first: str, second: str) -> str:

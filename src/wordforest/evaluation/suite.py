@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
 from wordforest.errors import InputError
-from wordforest.evaluation.analogy import judge_analogies, read_questions
+from wordforest.evaluation.analogy import judge_analogies, pairs_of, read_questions
 from wordforest.evaluation.completion import judge_completion, read_gaps
 from wordforest.evaluation.datasets import TASKS, Data, find_data
 from wordforest.evaluation.scores import Outcome, Score, scores_of
@@ -27,17 +27,15 @@ def evaluate(
     tasks: Sequence[str] | None = None,
     half: Half | None = None,
     restrict: int | None = None,
-    seed: int = 0,
 ) -> list[Score]:
     """Return the scores of every set of every task found, with their summaries and 95 % intervals.
 
     ``data`` is a folder, or what ``find_data`` returns; without it the folder named by WORDFOREST_DATA; without
     that the files that come with gensim, where it is installed. ``tasks`` names some of TASKS; without it all that
     have data are run. ``half`` keeps the items of one of two fixed halves; analogies between pairs of different halves
-    are in neither. With ``restrict`` only the first so many words exist. ``seed`` is that of the intervals.
+    are in neither. With ``restrict`` only the first so many words exist.
     """
-    judged = judge(vectors, data, tasks=tasks, half=half, restrict=restrict)
-    return scores_of(judged, seed=seed)
+    return scores_of(judge(vectors, data, tasks=tasks, half=half, restrict=restrict))
 
 
 def judge(
@@ -101,9 +99,9 @@ def _judged(task: str, vectors: Vectors, files: tuple[Path, ...], half: Half | N
         sets = ((path.stem, read_pairs(path)) for path in files)
         return [judge_similarity(vectors, kept(pairs, lambda p: pair_text(*p[:2])), name) for name, pairs in sets]
     if task == "analogy":
-        texts = (lambda q: " ".join(q[:2]).lower(), lambda q: " ".join(q[2:]).lower())
+        sides = (lambda q: pairs_of(q)[0], lambda q: pairs_of(q)[1])
         sections = read_questions(files[0])
-        return judge_analogies(vectors, [s._replace(questions=kept(s.questions, *texts)) for s in sections])
+        return judge_analogies(vectors, [s._replace(questions=kept(s.questions, *sides)) for s in sections])
     if task == "completion":
         return [judge_completion(vectors, kept(read_gaps(*files), lambda gap: gap.sentence))]
     train, dev, test = (read_reviews(path) for path in files)

@@ -29,8 +29,8 @@ def as_report(experiment: Experiment, rows: Sequence[Row], facts: Mapping[str, A
         blocks += _halves(scored, columns)
     blocks += ["## Time, memory, sparsity", _costs(scored)]
     if scored:
-        every = tabulate([(_label(row), row.scores["all"][0]) for row in scored])
-        blocks += ["## Every set, first seeds", as_markdown(every).rstrip()]
+        every = tabulate([(_label(row), row.means["all"]) for row in scored])
+        blocks += ["## Every set", as_markdown(every).rstrip()]
     if experiment.notes:
         blocks += ["## Notes", _items(experiment.notes)]
     typed = dict.fromkeys(f"wordforest {job.command}" for row in rows for job in row.jobs)
@@ -52,8 +52,10 @@ def _head(facts: Mapping[str, Any], rows: Sequence[Row], skipped: Sequence[str])
         f"`{facts['command']}`",
         f"corpus: {facts['corpus']}",
         f"{facts['date']}, commit {facts['commit'] or 'none'}, wordforest {facts['version']}, {facts['machine']}",
-        "each cell: value, [its 95 % interval over resampled items], (the paper's value, where it has one); several "
-        "seeds give their mean and, behind ±, their standard deviation; the best of a column is bold",
+        "each cell: value, [its 95 % interval], (the paper's value, where it has one); several seeds give their mean "
+        "and, behind ±, their standard deviation; the best of a column is bold",
+        "intervals are for other items, of which questions that share a pair of words and pairs that share a word "
+        "count as related, and for other seeds where there are several",
     ]
     if facts["quick"]:
         lines.insert(0, "**quick profile**: a small corpus and few passes, to see that everything runs")
@@ -87,7 +89,8 @@ def _best(rows: Sequence[Row], column: Column) -> float:
 
 def _cell(number: Number | None, column: Column, best: float, paper: float | None) -> str:
     d, theirs = column.digits, "" if paper is None else f" ({paper:g})"
-    interval = "" if number is None else f" [{number.low:.{d}f}, {number.high:.{d}f}]"
+    known = number is not None and math.isfinite(number.low)
+    interval = f" [{number.low:.{d}f}, {number.high:.{d}f}]" if known and number else ""
     return _short(number, column, best) + interval + theirs
 
 
@@ -100,28 +103,41 @@ def _compared(against: Sequence[Against]) -> list[str]:
     ]
     blocks = [
         f"## {reference} against the others",
-        f"Differences on the items that both could be scored on, {reference} minus the other, first seeds, with 95 % "
-        "intervals from the same resamples for both; p: exact McNemar test for accuracies, paired bootstrap for "
-        "correlations.",
+        _how_compared(against),
         _table(("against", *(column.name for column in COLUMNS)), cells),
     ]
     if behind := [line for found in against if (line := _not_ahead(found))]:
-        blocks += [f"Where {reference} is not clearly ahead (p < {_CLEAR}):", _items(behind)]
+        blocks += [f"Where {reference} is not clearly ahead (corrected p < {_CLEAR}):", _items(behind)]
     return blocks
+
+
+def _how_compared(against: Sequence[Against]) -> str:
+    reference = against[0].first
+    items = "items of the test half" if against[0].part == "test" else "items"
+    n = sum(math.isfinite(c.p) for found in against for _, c in found.comparisons)
+    text = (
+        f"Differences on the {items} that both could be scored on, {reference} minus the other, with 95 % intervals, "
+        "each for itself; p: Student's t over clusters of items and over seeds, for single items and one seed the "
+        f"exact McNemar test, after Holm's correction for all {n} of this table."
+    )
+    one_seed = [(found.first if found.seeds[0] == 1 else found.second, found) for found in against if 1 in found.seeds]
+    if names := dict.fromkeys(f"{name}, M = {found.size}" for name, found in one_seed):
+        text += f" One seed, whose chance no interval holds: {'; '.join(names)}."
+    return text
 
 
 def _difference(found: Against, column: Column) -> str:
     for at, c in found.comparisons:
         if at is column and math.isfinite(c.difference):
-            d = column.digits
-            return f"{c.difference:+.{d}f} [{c.low:+.{d}f}, {c.high:+.{d}f}] p {c.p:.2g}"
+            d, text = column.digits, f"{c.difference:+.{column.digits}f}"
+            return f"{text} [{c.low:+.{d}f}, {c.high:+.{d}f}] p {c.p_holm:.2g}" if math.isfinite(c.p) else text
     return _MISSING
 
 
 def _not_ahead(found: Against) -> str:
     """Return in which tasks the reference is behind another model, and in which there is no clear difference."""
-    behind = [c.name for c, at in found.comparisons if at.difference < 0 and at.p < _CLEAR]
-    open_ = [c.name for c, at in found.comparisons if at.p >= _CLEAR]
+    behind = [c.name for c, at in found.comparisons if at.difference < 0 and at.p_holm < _CLEAR]
+    open_ = [c.name for c, at in found.comparisons if at.p_holm >= _CLEAR]
     parts = [f"behind in {', '.join(behind)}"] if behind else []
     parts += [f"no clear difference in {', '.join(open_)}"] if open_ else []
     return f"{found.second}, M = {found.size}: {'; '.join(parts)}" if parts else ""

@@ -9,20 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import stdev
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
 from wordforest import store
-from wordforest.evaluation import Comparison, Outcome, Score, compare, find_data, judge, scores_of
+from wordforest.evaluation import Comparison, Outcome, Score, compare, corrected, find_data, judge, scores_of
 from wordforest.evaluation.report import as_objects
 from wordforest.reproduce.commands import JobResult
 from wordforest.reproduce.plan import Trial
 
 HALVES = ("development", "test")
-_SPLIT = "analogies by pair"  # how halves are made: what was judged by other halves is judged again
+_JUDGED = "halves and clusters by pair"  # what an outcome holds: what was judged otherwise is judged again
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Scorer:
         """Return what the vectors of a run folder or a file achieve, each dimension's norm raised to ``scale``."""
         tail = "" if scale == 1 else f"-scale{scale:g}"
         path = self._folder / f"{quote(name, safe=' +()@,')}{tail}.json"  # a name is no path
-        key = json.loads(json.dumps([self.key, _SPLIT, _stamp(source), scale, list(self._halves), self.tasks]))
+        key = json.loads(json.dumps([self.key, _JUDGED, _stamp(source), scale, list(self._halves), self.tasks]))
         if not path.is_file() or store.read_json(path)["key"] != key:
             vectors = store.read_vectors(source)
             vectors = vectors if scale == 1 else vectors.scaled(scale)
@@ -92,7 +92,7 @@ COLUMNS = (
 
 
 class Number(NamedTuple):
-    """A mean over seeds, the mean of their intervals, and their spread (nan for one seed)."""
+    """A mean over seeds, its interval over items and seeds, and the standard deviation of seeds (nan for one)."""
 
     value: float
     low: float
@@ -117,47 +117,75 @@ class Row:
     @cached_property
     def scores(self) -> dict[str, list[list[Score]]]:
         """The scores by part of the items, a list for each seed."""
+        return {part: [scores_of(seed) for seed in seeds] for part, seeds in self.outcomes.items()}
+
+    @cached_property
+    def means(self) -> dict[str, list[Score]]:
+        """The means over seeds by part of the items, with intervals over items and seeds."""
+        one = len(self.scored) == 1
+        return {part: self.scores[part][0] if one else scores_of(*seeds) for part, seeds in self.outcomes.items()}
+
+    @property
+    def outcomes(self) -> dict[str, list[list[Outcome]]]:
+        """What was judged by part of the items, a list for each seed."""
         parts = self.scored[0].outcomes if self.scored else ()
-        return {part: [scores_of(one.outcomes[part]) for one in self.scored] for part in parts}
+        return {part: [one.outcomes[part] for one in self.scored] for part in parts}
 
     def number(self, column: Column, part: str = "all") -> Number | None:
         """Return the number of a column over all seeds, or None where there is none."""
-        found = [score for scores in self.scores.get(part, []) for score in scores if column.matches(score)]
-        valued = [score for score in found if not math.isnan(score.value)]
-        if not valued:
+        found = [score for score in self.means.get(part, []) if column.matches(score) and not math.isnan(score.value)]
+        if not found:
             return None
-        values = [score.value for score in valued]
-        low, high = fmean(score.low for score in valued), fmean(score.high for score in valued)
-        return Number(fmean(values), low, high, stdev(values) if len(values) > 1 else math.nan)
+        values = [score.value for seed in self.scores[part] for score in seed if column.matches(score)]
+        spread = stdev(values) if len(values) > 1 else math.nan
+        return Number(found[0].value, found[0].low, found[0].high, spread)
 
 
 class Against(NamedTuple):
-    """The reference model and another of the same size on their common items; differences are reference - other."""
+    """The reference and another model of its size on their common items of a part; differences are reference - other.
+
+    ``seeds`` are how many each has; ``paired``: they are the same, and compared one by one.
+    """
 
     size: int
     first: str
     second: str
+    part: str
+    seeds: tuple[int, int]
+    paired: bool
     comparisons: tuple[tuple[Column, Comparison], ...]
 
     def as_objects(self) -> list[dict[str, Any]]:
         """Return the comparisons for results.json; NaN becomes null."""
+        facts = {"size": self.size, "part": self.part, "seeds": list(self.seeds), "paired": self.paired}
         compared = [comparison for _, comparison in self.comparisons]
-        return [{"size": self.size, **item} for item in as_objects([self.first, self.second], compared)]
+        return [{**facts, **item} for item in as_objects([self.first, self.second], compared)]
 
 
 def against_reference(rows: Sequence[Row], reference: str) -> list[Against]:
-    """Return the comparisons of the reference with all other models of its size."""
+    """Return the comparisons of the reference with all other models of its size, p corrected for all of them.
+
+    Where items are in halves, settings were chosen on the development half: the test half alone is compared.
+    """
     ours = {row.trial.size: row for row in rows if row.trial.model.name == reference and row.scored}
     others = [row for row in rows if row.trial.model.name != reference and row.scored and row.trial.size in ours]
-    return [_against(ours[row.trial.size], row) for row in others]
+    found = [_against(ours[row.trial.size], row) for row in others]
+    better = iter(corrected([comparison for one in found for _, comparison in one.comparisons]))
+    return [one._replace(comparisons=tuple((column, next(better)) for column, _ in one.comparisons)) for one in found]
 
 
 @cache
 def _against(ours: Row, other: Row) -> Against:
     """Compare two rows; the report is written anew after every model, but its comparisons are made once."""
-    compared = compare(*(row.scored[0].outcomes["all"] for row in (ours, other)))  # of the first seeds
+    part = "test" if "test" in ours.outcomes else "all"
+    seeds = [[job.seed for job in row.trial.jobs] for row in (ours, other)]
+    paired = seeds[0] == seeds[1] and len(seeds[0]) > 1
+    compared = compare(ours.outcomes[part], other.outcomes[part], paired=paired)
     chosen = [(column, c) for column in COLUMNS for c in compared if column.matches(c)]
-    return Against(other.trial.size, ours.trial.model.name, other.trial.model.name, tuple(chosen))
+    n_seeds = (len(ours.scored), len(other.scored))
+    return Against(
+        other.trial.size, ours.trial.model.name, other.trial.model.name, part, n_seeds, paired, tuple(chosen)
+    )
 
 
 def as_object(row: Row) -> dict[str, Any]:
@@ -179,6 +207,7 @@ def as_object(row: Row) -> dict[str, Any]:
         "peak_bytes": [job.peak for job in row.jobs],
         "commands": [job.command for job in row.jobs],
         "folders": [str(job.folder) for job in row.jobs],
+        "means": {part: as_objects(facts["model"], scores) for part, scores in row.means.items()},
         "scores": {
             part: [as_objects(facts["model"], scores) for scores in by_seed] for part, by_seed in row.scores.items()
         },
@@ -195,10 +224,11 @@ def _digest(path: Path) -> str:
 
 
 def _remembered(outcome: Outcome) -> dict[str, Any]:
-    arrays = {"values": outcome.values.round(12).tolist(), "gold": outcome.gold.tolist()}
-    return {**vars(outcome), "keys": list(outcome.keys), **arrays}
+    arrays = {name: getattr(outcome, name).tolist() for name in ("gold", "clusters")}
+    return {**vars(outcome), "keys": list(outcome.keys), "values": outcome.values.round(12).tolist(), **arrays}
 
 
 def _outcome(entry: dict[str, Any]) -> Outcome:
     arrays = {name: np.array(entry[name], dtype=np.float64) for name in ("values", "gold")}
-    return Outcome(**{**entry, "keys": tuple(entry["keys"]), **arrays})
+    clusters = np.array(entry["clusters"], dtype=np.int64).reshape(-1, 2)
+    return Outcome(**{**entry, "keys": tuple(entry["keys"]), "clusters": clusters, **arrays})

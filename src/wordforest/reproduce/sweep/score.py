@@ -46,12 +46,12 @@ class Judge:
 def _part(outcome: Outcome, keys: frozenset[str]) -> Outcome:
     """Return an outcome of those items alone."""
     kept = np.array([key in keys for key in outcome.keys], dtype=np.bool_)
-    gold = outcome.gold[kept] if len(outcome.gold) else outcome.gold
+    gold, clusters = (array[kept] if len(array) else array for array in (outcome.gold, outcome.clusters))
     names = tuple(key for key, keep in zip(outcome.keys, kept, strict=True) if keep)
-    return replace(outcome, keys=names, values=outcome.values[kept], gold=gold)
+    return replace(outcome, keys=names, values=outcome.values[kept], gold=gold, clusters=clusters)
 
 
 def _columns(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
-    scores = scores_of(outcomes, n_resamples=1)  # an interval that nobody looks at
+    scores = scores_of(outcomes)
     found: dict[str, Any] = {c.name: s.value for c in COLUMNS for s in scores if c.matches(s)}
     return {name: None if np.isnan(value) else round(value, 6) for name, value in found.items()}
