@@ -46,7 +46,8 @@ class Judge:
 def _part(outcome: Outcome, keys: frozenset[str]) -> Outcome:
     """Return an outcome of those items alone."""
     kept = np.array([key in keys for key in outcome.keys], dtype=np.bool_)
-    gold, clusters = (array[kept] if len(array) else array for array in (outcome.gold, outcome.clusters))
+    gold = outcome.gold[kept] if len(outcome.gold) else outcome.gold
+    clusters = outcome.clusters[kept] if len(outcome.clusters) else outcome.clusters
     names = tuple(key for key, keep in zip(outcome.keys, kept, strict=True) if keep)
     return replace(outcome, keys=names, values=outcome.values[kept], gold=gold, clusters=clusters)
 
