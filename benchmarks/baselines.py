@@ -3,6 +3,7 @@
 python benchmarks/baselines.py speed [CORPUS] [--tokens 5000000]         nce and rnn, tokens/s, learning alone
 python benchmarks/baselines.py check CORPUS --data DIR [--ours RUNS]     pca, sc, cbow, sg against other tools
 python benchmarks/baselines.py rnn CORPUS --data DIR [--tokens 5000000]  perplexity and similarity on a part
+python benchmarks/baselines.py nce CORPUS --data DIR [--tokens 5000000]  what nce's settings and vectors are worth
 
 Without CORPUS the State of the Union addresses are used (extra ``demo``).
 """
@@ -21,9 +22,10 @@ from typing import Any
 import numpy as np
 
 import wordforest as wf
-from wordforest.baselines.nce import NceSettings, learn_nce
+from wordforest.baselines.nce import NceSettings, learn_model, learn_nce
 from wordforest.baselines.rnn import RnnSettings, learn_rnn
 from wordforest.evaluation.datasets import demo_corpus
+from wordforest.reproduce.results import COLUMNS
 from wordforest.runtime.machine import Threads, available_cores
 from wordforest.text import WordRules, choose_words, read_tokens
 
@@ -75,6 +77,44 @@ def rnn(options: argparse.Namespace) -> None:
         print(f"| {name} | {figure} |")
 
 
+SETTINGS: dict[str, dict[str, Any]] = {  # of nce: what is changed
+    "as it comes": {},
+    "all words": {"subsample": 0.0},
+    "all words, 3 passes, 16 share noise": {"subsample": 0.0, "epochs": 3, "share": 16},
+    "noise for each word": {"share": 1},
+    "16 share noise": {"share": 16},
+    "subsample 1e-3": {"subsample": 1e-3},
+    "subsample 1e-5": {"subsample": 1e-5},
+    "10 passes": {"epochs": 10},
+    "100 noise words": {"noise": 100},
+    "noise by count^0.75": {"power": 0.75},
+    "eta 0.1": {"eta": 0.1},
+}
+
+
+def nce(options: argparse.Namespace) -> None:
+    """Development halves of all tasks, one setting at a time, for context vectors, target vectors and their sum."""
+    ids, vocabulary = tokens_of(options.corpus, options.tokens)
+    print(f"| model | seconds | {' | '.join(column.name for column in COLUMNS)} |\n|---|{'---|' * (1 + len(COLUMNS))}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_sentences(Path(folder) / "part.txt", ids, vocabulary)
+        run = wf.baseline("pca", path, tokenizer="whitespace", min_count=1, dimensions=options.dimensions)
+    print(f"| PCA | - | {scores_of(run.vectors, options.data)} |", flush=True)
+    for title, changed in SETTINGS.items():
+        started = time.perf_counter()
+        model, _ = learn_model(ids, vocabulary.counts, NceSettings(dimensions=options.dimensions, **changed))
+        seconds = time.perf_counter() - started
+        R, Q = model.vectors, model.outputs[:, :-1]
+        for name, matrix in {"r": R, "q": Q, "r + q": R + Q * (np.linalg.norm(R) / np.linalg.norm(Q))}.items():
+            found = scores_of(wf.Vectors(vocabulary.words, np.ascontiguousarray(matrix)), options.data)
+            print(f"| {title}: {name} | {seconds:.0f} | {found} |", flush=True)
+
+
+def scores_of(vectors: wf.Vectors, data: str | None) -> str:
+    scores = wf.evaluate(vectors, data, half="development")
+    return " | ".join(f"{s.value:.{c.digits}f}" for c in COLUMNS for s in scores if c.matches(s))
+
+
 def tokens_of(corpus: str | None, limit: int | None = None) -> tuple[np.ndarray, wf.Vocabulary]:
     """Return rows of the vocabulary, -1 between sentences, and the vocabulary of (the first part of) a text."""
     tokens = read_tokens(corpus or demo_corpus())
@@ -82,6 +122,12 @@ def tokens_of(corpus: str | None, limit: int | None = None) -> tuple[np.ndarray,
     counts = np.bincount(ids[ids >= 0], minlength=len(tokens.words))
     vocabulary, rows = choose_words(tokens.words, counts, WordRules())
     return np.append(rows, np.int32(-1))[ids], vocabulary
+
+
+def write_sentences(path: Path, ids: np.ndarray, vocabulary: wf.Vocabulary) -> Path:
+    words = [*vocabulary.words, "\n"]
+    path.write_text(" ".join(words[i] for i in ids.tolist()) + "\n", encoding="utf-8")
+    return path
 
 
 def similarity(vectors: wf.Vectors, data: str | None) -> float:
@@ -139,11 +185,8 @@ def _gensim(name: str, _: Path, ids: np.ndarray, vocabulary: wf.Vocabulary, dime
     from gensim.models import Word2Vec
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "sentences.txt"
-        words = [*vocabulary.words, "\n"]
-        path.write_text(" ".join(words[i] for i in ids.tolist()) + "\n", encoding="utf-8")
         model = Word2Vec(
-            corpus_file=str(path),
+            corpus_file=str(write_sentences(Path(folder) / "sentences.txt", ids, vocabulary)),
             vector_size=dimensions,
             sg=int(name == "sg"),
             window=5,
@@ -156,7 +199,7 @@ def _gensim(name: str, _: Path, ids: np.ndarray, vocabulary: wf.Vocabulary, dime
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", nargs="?", default="speed", choices=("speed", "check", "rnn"))
+    parser.add_argument("part", nargs="?", default="speed", choices=("speed", "check", "rnn", "nce"))
     parser.add_argument("corpus", nargs="?", default=None)
     parser.add_argument("--data", default=None)
     parser.add_argument("--ours", default=None, help="check: runs/ of a reproduced experiment, in place of training")
@@ -164,7 +207,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=5_000_000)
     options = parser.parse_args()
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {available_cores()} cores\n")
-    {"speed": speed, "check": check, "rnn": rnn}[options.part](options)
+    {"speed": speed, "check": check, "rnn": rnn, "nce": nce}[options.part](options)
 
 
 if __name__ == "__main__":

@@ -289,7 +289,8 @@ _WEIGHTS = (
 )
 _SPELLING = "Character n-grams of words as more contexts, so many times log(words / words with it); 0: none."
 _CLUSTER = "Dask scheduler, as in tcp://host:8786 or local:4; --workers are the threads of each process."
-_EPOCHS = {"weighted": 30, "additive": 3, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 3, "rnn": 2}
+_EPOCHS = {"weighted": 30, "additive": 3, "entries": 10, **dict.fromkeys(WORD2VEC, 5), "nce": 5, "rnn": 2}
+_SUBSAMPLES = {**dict.fromkeys(WORD2VEC, 1e-3), "nce": 1e-4}
 _ETA = {**dict.fromkeys(WORD2VEC, 0.025), "nce": 0.3, "rnn": 0.05}
 
 _PANELS: dict[str, list[Option]] = {
@@ -315,7 +316,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("errors", choice("strict", "replace", "skip"), "strict", "text", _ERRORS),
         Option("text", COLUMN, None, "text", _COLUMN, unset="the one that is text"),
         Option("dynamic_window", FLAG, False, "counts", "Pairs at distance d count in proportion to 1/d."),
-        Option("subsample", RATE, 0.0, "counts word2vec", _SUBSAMPLE, by=dict.fromkeys(WORD2VEC, 1e-3)),
+        Option("subsample", RATE, 0.0, "counts word2vec nce", _SUBSAMPLE, by=_SUBSAMPLES),
         Option("subsample_seed", SEED, 0, "counts", "Which occurrences --subsample drops."),
         Option("max_contexts", POSITIVE, None, "counts", "Contexts are so many of the most frequent words."),
         Option("mark_sides", FLAG, False, "counts", "Left and right neighbours are contexts of their own."),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from wordforest.baselines import nce, nce_kernels
 from wordforest.baselines.language_model import LearnedVectors
-from wordforest.baselines.nce import NceSettings, cut_segments, learn_nce, noise_distribution, start_model
+from wordforest.baselines.nce import NceSettings, cut_segments, learn_model, learn_nce, noise_distribution, start_model
 from wordforest.baselines.nce_kernels import Gradients, Model
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
@@ -21,7 +21,7 @@ from wordforest.runtime.progress import Event
 from wordforest.text import WordRules, choose_words, read_tokens
 
 V = 7
-SMALL = NceSettings(dimensions=5, window=2, noise=3, share=4)
+SMALL = NceSettings(dimensions=5, window=2, noise=3, share=4, subsample=0.0)
 TEXT = np.array([0, 1, 2, 3, -1, 4, -1, 5, 1, 1, 0, 2, 3, -1, 2, 0], dtype=np.int32)
 COUNTS = np.bincount(TEXT[TEXT >= 0], minlength=V)  # word 6 never occurs
 
@@ -185,7 +185,8 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
 def learned(corpus) -> tuple[LearnedVectors, list[str], list[Event]]:
     ids, counts, words = read(corpus)
     steps: list[Event] = []
-    return learn_nce(ids, counts, NceSettings(dimensions=16), report=steps.append), words, steps
+    settings = NceSettings(dimensions=16, subsample=0.0)  # forty words: all are frequent
+    return learn_nce(ids, counts, settings, report=steps.append), words, steps
 
 
 def test_words_of_one_list_become_neighbours(learned):
@@ -206,7 +207,7 @@ def test_the_held_out_loss_falls(learned):
     held_out = [entry["held_out"] for entry in history]
     k = 25
     assert held_out[0] == pytest.approx(np.log(1 + k) + k * np.log(1 + 1 / k), rel=1e-5)  # s(w) = log p(w), float32
-    assert [entry["epoch"] for entry in history] == [0, 1, 2, 3]
+    assert [entry["epoch"] for entry in history] == [0, 1, 2, 3, 4, 5]
     assert held_out[1] < 0.8 * held_out[0]
     assert held_out[-1] < held_out[1]
 
@@ -217,7 +218,7 @@ def test_progress_ends_at_the_total(learned):
     assert tokens == sorted(tokens)
     assert tokens[-1] == steps[-1].total
     assert all(np.isfinite(step.facts["loss"]) for step in steps)
-    assert len(steps) >= 3 * 60
+    assert len(steps) >= 5 * 60
 
 
 def test_shapes_and_types(learned):
@@ -225,6 +226,35 @@ def test_shapes_and_types(learned):
     assert found.vectors.shape == (len(words), 16)
     assert found.vectors.dtype == np.float32
     assert np.isfinite(found.vectors).all()
+
+
+def test_a_vector_is_the_sum_of_context_and_target_vector_both_tables_of_the_same_norm():
+    found = learn_nce(TEXT, COUNTS, SMALL).vectors
+    model, _ = learn_model(TEXT, COUNTS, SMALL)
+    R, Q = model.vectors, model.outputs[:, :-1]
+    np.testing.assert_allclose(np.linalg.norm(found - R), np.linalg.norm(R), rtol=1e-5)  # float32
+    np.testing.assert_allclose(found - R, Q * (np.linalg.norm(R) / np.linalg.norm(Q)), atol=1e-6)
+
+
+def test_without_target_vectors_the_context_vectors_are_all():
+    still = replace(SMALL, eta=1e-30)  # float32 does not move by so little
+    np.testing.assert_array_equal(learn_nce(TEXT, COUNTS, still).vectors, learn_model(TEXT, COUNTS, still)[0].vectors)
+
+
+def test_frequent_words_are_thinned_out_and_borders_stay(large_corpus):
+    ids, counts, _ = read(large_corpus)
+    left, left_counts = nce._thinned(ids, counts, NceSettings(subsample=1e-4))
+    assert len(left) < 0.9 * len(ids)
+    assert (left < 0).sum() == (ids < 0).sum()
+    np.testing.assert_array_equal(left_counts, np.bincount(left[left >= 0], minlength=len(counts)))
+    rare = counts / counts.sum() <= 1e-4
+    np.testing.assert_array_equal(left_counts[rare], counts[rare])
+    learned = [learn_nce(ids[:9000], counts, replace(SMALL, epochs=1, subsample=t)).vectors for t in (0.0, 1e-4)]
+    assert not np.allclose(*learned)
+
+
+def test_a_text_of_frequent_words_alone_stays_whole():
+    np.testing.assert_array_equal(nce._thinned(TEXT, COUNTS, NceSettings(subsample=1e-12))[0], TEXT)
 
 
 def test_same_bits_for_any_number_of_workers(large_corpus):
@@ -270,8 +300,7 @@ def test_a_word_never_seen_keeps_its_start():
     start = start_model(COUNTS, noise_distribution(COUNTS, 1.0), SMALL)
     vectors = learn_nce(TEXT, COUNTS, SMALL).vectors
     np.testing.assert_array_equal(vectors[6], start.vectors[6])
-    np.testing.assert_array_equal(vectors[4], start.vectors[4])  # alone in its sentence: nobody's context
-    assert (vectors[:4] != start.vectors[:4]).all()
+    assert (vectors[:6] != start.vectors[:6]).all()
 
 
 def test_the_arrays_handed_in_may_be_read_only_and_stay_as_they_are(tmp_path):

@@ -34,7 +34,7 @@ ALLOWED = {
     "explorer": "errors text vectors coder.forest reading documents figures store explorer",
     "options": "errors",
     "settings": "errors options text counts.windows coder",
-    "baselines": "errors options runtime coder baselines",
+    "baselines": "errors options runtime coder counts.windows baselines",
     "jobs": "errors runtime text counts coder documents reading vectors baselines store options settings jobs",
     "interop": "__init__ errors runtime text coder documents vectors reading explorer store jobs interop",
     "reproduce": "errors options runtime text coder settings evaluation jobs store vectors reproduce",

@@ -12,6 +12,9 @@ proportional to count^power: with ``delta(w) = s(w) - log(k p_n(w))`` it minimis
 The last column of ``outputs`` is ``b_w - log(k p_n(w))``, so that ``delta(w) = [q, b'] . [r_hat, 1]``. The gradients of
 a mini-batch of segments of text are computed with the model as it stood, and AdaGrad takes one step for each row that
 they touch. Segments, noise and order come from one seed, so the bits do not depend on the workers.
+
+The vector of a word is the sum of its r and its q, both tables of the same norm, learned from text whose frequent words
+are thinned out: r alone, from all the text, scores far lower (docs/baselines.md).
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from wordforest.baselines.language_model import (
     held_out_start,
 )
 from wordforest.baselines.nce_kernels import Gradients, Model
+from wordforest.counts.windows import keep_probability, kept
 from wordforest.errors import InputError
 from wordforest.options import default
 from wordforest.runtime.machine import Executor, Threads
@@ -43,6 +47,7 @@ _STEPS = 64  # at least so many steps in a pass over a text that is not tiny
 _SHORTEST = 16  # tokens of a segment
 _TINY_TEXT = 1000  # tokens: shorter ones are held out and learned from at once
 _SPREAD = 0.1  # context vectors start uniform between minus and plus this
+_PIECE = 1 << 22  # ids thinned at a time
 _DIVERGED = 3.0  # times the loss at the start
 
 
@@ -54,7 +59,8 @@ class NceSettings(LearningSettings):
     window: int = default("window")  # to each side, within the sentence
     noise: int = default("noise")  # k, noise words for each word of the text
     power: float = default("power")  # noise is drawn from count^power
-    share: int = 16
+    share: int = 4
+    subsample: float = default("subsample", "nce")  # drop frequent words first, as word2vec does; 0 keeps all
     epochs: int = default("epochs", "nce")
     eta: float = default("eta", "nce")  # AdaGrad's step at the start; it falls linearly to nothing
     batch: int = 2048  # tokens of a step, fewer on short texts
@@ -74,7 +80,22 @@ def learn_nce(
     executor: Executor | None = None,
     report: Report | None = None,
 ) -> LearnedVectors:
-    """Learn vectors of V words from a text of word ids, where a negative id ends a sentence.
+    """Learn vectors of V words: see ``learn_model``, whose r + q they are, q scaled to the norm of all r."""
+    model, history = learn_model(ids, counts, settings, executor=executor, report=report)
+    R, Q = model.vectors, model.outputs[:, :-1]
+    size = np.linalg.norm(Q)
+    return LearnedVectors(R + Q * (np.linalg.norm(R) / size) if size else R, history)
+
+
+def learn_model(
+    ids: Array,
+    counts: Array,
+    settings: NceSettings | None = None,
+    *,
+    executor: Executor | None = None,
+    report: Report | None = None,
+) -> tuple[Model, list[dict[str, Any]]]:
+    """Learn from a text of word ids, where a negative id ends a sentence; return the model and the history.
 
     ``counts`` (V,) says how often each word occurs; a word that never does keeps the vector it starts from. ``report``
     is called after every step. The workers of ``executor`` must share memory, as threads do. An entry of the history
@@ -84,10 +105,12 @@ def learn_nce(
     count_words(ids, counts)
     if not _has_neighbours(ids):
         raise InputError("no sentence has two words, but a word is predicted from its neighbours. Give running text.")
+    if settings.subsample:
+        ids, counts = _thinned(ids, counts, settings)
     learner = _Learner(ids, counts, settings, executor or Threads())
     for epoch in range(1, settings.epochs + 1):
         learner.learn(epoch, report)
-    return LearnedVectors(learner.model.vectors, learner.history)
+    return learner.model, learner.history
 
 
 def start_model(counts: Array, p_noise: Array, settings: NceSettings) -> Model:
@@ -104,6 +127,14 @@ def noise_distribution(counts: Array, power: float) -> Array:
     """Return p_n (V,), proportional to count^power; words that never occur have what one occurrence would give."""
     weights = np.maximum(counts, 1) ** float(power)
     return np.asarray(weights / weights[counts > 0].sum())
+
+
+def _thinned(ids: Array, counts: Array, settings: NceSettings) -> tuple[Array, Array]:
+    """Return the text without some of its frequent words, in memory, and the counts of what is left."""
+    keep = keep_probability(np.maximum(counts, 1), settings.subsample)
+    pieces = [kept(ids[at : at + _PIECE], at, keep, settings.seed) for at in range(0, len(ids), _PIECE)]
+    left = np.concatenate(pieces)
+    return (left, np.bincount(left[left >= 0], minlength=len(counts))) if _has_neighbours(left) else (ids, counts)
 
 
 class _Learner:
