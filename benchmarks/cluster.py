@@ -13,6 +13,7 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,16 @@ def overhead(options: argparse.Namespace) -> None:
     ):
         threads, processes = Path(scratch) / "threads", Path(scratch) / "processes"
         print("| from | threads, s | processes, s | more | same bits |\n|---|---|---|---|---|")
-        for source in filter(None, (options.counts, options.text)):
+        for source, trees in product(filter(None, (options.counts, options.text)), options.trees):
             times: dict[str, list[tuple[float, float]]] = defaultdict(list)
             for _ in range(options.repeat + 1):  # the first compiles and warms up
-                times["threads"].append(timed(source, threads, options.trees, workers=options.workers))
-                times["processes"].append(timed(source, processes, options.trees, cluster=there))
+                times["threads"].append(timed(source, threads, trees, workers=options.workers))
+                times["processes"].append(timed(source, processes, trees, cluster=there))
             here, away = ([statistics.median(part) for part in zip(*times[name][1:], strict=True)] for name in times)
             same = all((threads / name).read_bytes() == (processes / name).read_bytes() for name in FILES)
             begins = "counts" if source == options.counts else "text"
             for what, a, b in zip(("to vectors", "learning alone"), here, away, strict=True):
-                print(f"| {begins}, {what}, M = {13 * options.trees} | {a:.2f} | {b:.2f} | {b / a - 1:.0%} | {same} |")
+                print(f"| {begins}, {what}, M = {13 * trees} | {a:.2f} | {b:.2f} | {b / a - 1:.0%} | {same} |")
 
 
 def count_bytes(options: argparse.Namespace) -> None:
@@ -112,8 +113,8 @@ def count_bytes(options: argparse.Namespace) -> None:
                     marks.append((moved["steps"], moved["from"], moved["to"], between(there)))
 
         Cluster.put, Cluster.collect, ClusterRows.run_and_add = counted_put, counted_collect, counted_code  # type: ignore[method-assign]
-        run = wf.train(options.counts, out=Path(scratch) / "run", trees=options.trees, cluster=there, report=Marks())
-    V, M = len(run.words), 13 * options.trees
+        run = wf.train(options.counts, out=Path(scratch) / "run", trees=options.trees[0], cluster=there, report=Marks())
+    V, M = len(run.words), 13 * options.trees[0]
     first, last = marks[1], marks[-2]  # between the first step, which cuts columns, and the last, exact pass
     steps = last[0] - first[0]
     size_ = cluster_sizes.size_of(
@@ -133,7 +134,7 @@ def main() -> None:
     parser.add_argument("what", choices=("overhead", "bytes", "sizes"))
     parser.add_argument("--counts", default=None)
     parser.add_argument("--text", default=None)
-    parser.add_argument("--trees", type=int, default=4)
+    parser.add_argument("--trees", type=int, nargs="+", default=[4])
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--scratch", default=None)

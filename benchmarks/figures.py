@@ -93,7 +93,7 @@ def cells_of(line: str) -> list[re.Match[str]]:
 def label(cell: str) -> str:
     """Return what a cell is called: its text without marks, or the last comment in it."""
     comments = _COMMENT.findall(cell)
-    return (comments[-1] if comments else re.sub(r"[*`]|\\(?=\|)", "", cell)).strip()
+    return (comments[-1] if comments else re.sub(r"[*`]|\\(?=\|)|(?<=\d) (?=%)", "", cell)).strip()
 
 
 def figures_of(markdown: str) -> dict[str, Any]:

@@ -70,15 +70,15 @@ ROWS = (
     ("density depth 1", "share"),
     ("density depth 2", "share"),
 )
-HALF_ROWS = (
-    ("coherence", "npmi"),
-    ("coherence", "positive npmi"),
-    ("parent-child / unrelated", "ratio"),
-    ("intrusion depth 0", "accuracy"),
-    ("intrusion depth 1", "accuracy"),
-    ("intrusion depth 2", "accuracy"),
-    ("density", "share"),
-)
+HALF_ROWS = {
+    "coherence, mean NPMI": ("coherence", "npmi"),
+    "coherence, positive NPMI": ("coherence", "positive npmi"),
+    "parents and children / unrelated nodes (positive NPMI)": ("parent-child / unrelated", "ratio"),
+    "intruder found at roots, %": ("intrusion depth 0", "accuracy"),
+    "at inner nodes, %": ("intrusion depth 1", "accuracy"),
+    "at leaves, %": ("intrusion depth 2", "accuracy"),
+    "non-zeros": ("density", "share"),
+}
 TURN = 20  # paragraphs that go to one half before the other's turn
 OLD = {"measure": "ppmi", "trees": 20, "nonnegative": True, "init": "nested", "word_power": 0.2}
 MODELS: dict[str, dict[str, Any]] = {
@@ -254,7 +254,7 @@ def on_halves(options: argparse.Namespace) -> None:
             judge_meaning(run, other, candidates=own)
             for run, other, own in zip(runs, reversed(held), candidates, strict=True)
         ]
-        cells = [cell([m.score(*row) for m in judged]) for row in HALF_ROWS]
+        cells = [cell([m.score(*row) for m in judged]) for row in HALF_ROWS.values()]
         cells += [cell([score]) for score in stability_scores(runs, candidates=candidates[1])][::2]
         cells += [""] * (len(HALF_ROWS) + 2 - len(cells))
         shares = [run.uses()[run.forest.roots].max() / len(run) for run in runs if run.forest is not None]
@@ -262,9 +262,8 @@ def on_halves(options: argparse.Namespace) -> None:
         if options.data:
             cells.append(f"{np.mean([similarity_of(run, options.data) for run in runs]):.3f}")
         columns[name] = cells
-    rows = [f"{name} ({metric})" for name, metric in HALF_ROWS]
-    rows += ["halves: cosine of matched nodes", "halves: parents match", "active children under a zero parent"]
-    rows += ["widest root, by half", "similarity (weighted mean)"]
+    rows = [*HALF_ROWS, "halves: cosine of matched nodes", "halves: matched children whose parents match"]
+    rows += ["active children under a zero parent", "words that use the widest root, by half", "word similarity"]
     print(f"| | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
     for row, cells in zip(rows, zip(*columns.values(), strict=True), strict=False):
         print(f"| {row} | {' | '.join(cells)} |")
