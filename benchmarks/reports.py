@@ -27,7 +27,7 @@ from typing import Any
 from figures import HOME, REPORTS, as_json, results_of
 from wordforest.reproduce.stamps import stamp
 
-_PLACES = re.compile(r"\{(\w+)\}")
+_PLACES = re.compile(r"\{([\w.]+)\}")
 _GIVEN = {"corpus": "CORPUS", "data": "DATA", "peers": "PEERS"}  # places that only a user can fill, as make calls them
 
 
@@ -59,9 +59,10 @@ class Desk:
 
     def lacking(self, command: str) -> list[str]:
         """Return the variables that a command needs and nobody gave."""
-        places = set(_PLACES.findall(command))
-        for place in places & self.recipes.keys():
-            places |= set(_PLACES.findall(self.recipes[place]))
+        places, new = set[str](), set(_PLACES.findall(command))
+        while new:
+            places |= new
+            new = {own for place in new for own in _PLACES.findall(self.recipes.get(place, ""))} - places
         return [f"{_GIVEN[place]}=..." for place in sorted(places & _GIVEN.keys()) if not self.given[place]]
 
     def shown(self, text: str) -> str:
@@ -182,7 +183,7 @@ def main() -> None:
         return
     desk = Desk(asked, recipes)
     desk.work.mkdir(parents=True, exist_ok=True)
-    left = {}
+    left: dict[str, str] = {}
     for name in asked.names or listed:
         entry = listed[name]
         reason = why_not(entry, desk)

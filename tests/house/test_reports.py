@@ -28,7 +28,7 @@ def desk(tool: dict[str, Any], tmp_path: Path) -> Any:
     (tmp_path / "text.txt").write_text("a b c")
     asked = argparse.Namespace(corpus=tmp_path / "text.txt", data=None, peers=None, work=tmp_path)
     copy = "import shutil, sys; shutil.copy(*sys.argv[1:])"
-    return tool["Desk"](asked, {"copied": f"python -c '{copy}' {{corpus}} {{path}}"})
+    return tool["Desk"](asked, {"copied": f"python -c '{copy}' {{corpus}} {{path}}", "more.txt": "{copied}"})
 
 
 def test_a_report_has_the_stamp_and_the_figures_of_what_was_printed(tool: dict[str, Any], desk: Any) -> None:
@@ -53,7 +53,7 @@ def test_what_a_command_needs_is_made_once(desk: Any, capsys: pytest.CaptureFixt
 def test_what_only_a_user_can_give_is_named(tool: dict[str, Any], desk: Any) -> None:
     assert tool["why_not"]({"command": "wordforest evaluate RUN --data {data}"}, desk) == "it needs DATA=..."
     desk.given["corpus"] = None
-    assert tool["why_not"]({"command": "wordforest count {copied}"}, desk) == "it needs CORPUS=..."
+    assert tool["why_not"]({"command": "wordforest count {more.txt}"}, desk) == "it needs CORPUS=..."
     assert tool["why_not"]({"command": "wordforest demo"}, desk) == ""
 
 
