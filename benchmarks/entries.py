@@ -173,7 +173,7 @@ def timed(
             on_pass(*at)
 
     learned = learn_from_entries(X, penalty, 13 * trees, settings, executor=executor, on_step=mark, allocate=allocate)
-    objective = EntryObjective(stored_pairs(X), penalty, settings.tau, settings.zeros, (1.0, 1.0), 0)
+    objective = EntryObjective(stored_pairs(X), penalty, settings.tau, settings.zeros, 0)
     started = time.perf_counter()
     objective(learned.D, learned.A, executor)
     return learned, X.nnz / (min(np.diff(marks)) - (time.perf_counter() - started))

@@ -103,7 +103,7 @@ class TrainSettings(AssociationSettings):
     zeros: float | None = None
     unit: bool = default("unit")
     eta: float | None = default("eta")
-    tau: float = default("tau")
+    tau: float | None = default("tau")
     sampling: Literal["proportional", "uniform"] = default("sampling")
 
     fewest_epochs = 0

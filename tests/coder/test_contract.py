@@ -136,11 +136,7 @@ class Case:
         if not self.home.dense:
             stored = self.X.toarray() != 0
         w[stored] = self.weights
-        if self.learner == "weighted":
-            return float((w * squares).sum() + penalty.per_word(A).sum())
-        mass = stored * (w + UNSTORED)  # every visit pays all of lam and tau
-        charges = mass.sum(1) @ penalty.per_word(A) + EntrySettings().tau * mass.sum(0) @ (D * D).sum(1)
-        return float((w * squares).sum() + charges)
+        return float((w * squares).sum() + penalty.per_word(A).sum())
 
 
 def same_bits(one: Learned, other: Learned) -> None:
@@ -167,7 +163,9 @@ def test_the_objective_never_rises_and_is_the_objective(learner: str, home: str,
     assert objectives[-1] < objectives[0]
     assert objectives[-1] == pytest.approx(case.objective(learned, ForestL2(FOREST, 0.1)), rel=10 * rounding)
     assert on_host(learned.A).dtype == on_host(learned.D).dtype == dtype
-    assert not on_host(learned.A)[::50].any()  # rows without entries
+    sizes = abs(on_host(learned.A))
+    visited = learner == "entries" and case.home.dense  # pairs of value 0: their rows shrink from visit to visit
+    assert sizes[::50].max() <= (0.1 * sizes.max() if visited else 0)  # rows without entries
 
 
 @cases()

@@ -87,6 +87,23 @@ def test_all_pairs_with_weight_1_lead_to_the_full_objective() -> None:
     assert objective(X, stored_only.D, stored_only.A, NoPenalty()) > energy
 
 
+def test_lam_means_what_it_means_to_the_learner_online() -> None:
+    """With the same weights both go down the same objective; were lam paid at every visit, all codes would be zero."""
+    X, penalty = matrix(), ForestL2(FOREST, 3.0)
+    online = learn_online(X, penalty, M, OnlineSettings(epochs=200, tol=1e-6), executor=Threads(1))
+    learned = learn(X, penalty, weights=np.ones(X.nnz), sampling="uniform", epochs=60, tol=0.0, blocks=8)
+    reached = objective(X, learned.D, learned.A, penalty)
+    assert reached == pytest.approx(objective(X, online.D, online.A, penalty), rel=0.02)  # 0.01: other local optima
+    assert reached == pytest.approx(learned.history[-1].objective, rel=1e-6)
+    assert reached < 0.95 * float(X.data @ X.data)  # where all codes are zero
+
+
+def test_atoms_have_length_one_in_the_mean_square_unless_a_ridge_is_given() -> None:
+    sizes = [float(np.sum(learn(matrix(), tau=tau, epochs=3, blocks=8).D ** 2)) for tau in (None, 0.01)]
+    assert sizes[0] == pytest.approx(M, rel=1e-5)  # float32
+    assert sizes[1] > 2 * M
+
+
 def test_both_samplings_go_down_the_same_objective() -> None:
     ends = [
         learn(matrix(), sampling=sampling, zeros=0.3, epochs=30, tol=0.0).history[-1].objective
@@ -144,8 +161,8 @@ def planted(forest: Forest, V: int, C: int, noise: float) -> tuple[Any, Any, spa
 def test_a_planted_forest_is_found() -> None:
     forest, noise = Forest.complete(3, (3,)), 0.05
     D, A, X = planted(forest, 1500, 40, noise)
-    settings = EntrySettings(epochs=400, tol=0.0, tau=0.003, blocks=4)
-    found = learn_from_entries(X, ForestL2(forest, 0.02), len(forest), settings)
+    settings = EntrySettings(epochs=400, tol=0.0, zeros=0.0, blocks=4)
+    found = learn_from_entries(X, ForestL2(forest, 0.05), len(forest), settings)
     match = abs(D.T @ (found.D / np.linalg.norm(found.D, axis=0)))  # (planted, found)
     best = match.argmax(axis=1)
     assert np.mean(match.max(axis=1) > 0.95) > 0.7  # the problem is not convex: a few atoms may mix
@@ -158,10 +175,7 @@ def test_a_planted_forest_is_found() -> None:
 
 def test_the_search_scales_with_the_data() -> None:
     X = matrix()
-    small, large = (
-        learn(X, NoPenalty(), tau=0.0, epochs=1).facts["eta"],
-        learn(X * 64, NoPenalty(), tau=0.0, epochs=1).facts["eta"],
-    )
+    small, large = (learn(x, NoPenalty(), zeros=0.0, epochs=1).facts["eta"] for x in (X, X * 64))
     assert small == pytest.approx(64 * large)
 
 
@@ -230,7 +244,7 @@ def test_the_objective_is_the_paper_s_second_one() -> None:
     X, penalty = matrix(), ForestL2(FOREST, 0.3)
     rng = np.random.default_rng(1)
     D, A = (rng.standard_normal((n, M)).astype(np.float32) for n in (200, 300))
-    value = EntryObjective(stored_pairs(X, np.ones(X.nnz)), penalty, 0.2, 0.0, (1.0, 1.0), 0)(D, A, Threads(1))
+    value = EntryObjective(stored_pairs(X, np.ones(X.nnz)), penalty, 0.2, 0.0, 0)(D, A, Threads(1))
     assert value == pytest.approx(entry_objective(X, D, A, penalty, 0.2), rel=1e-12)
 
 
@@ -240,7 +254,7 @@ def test_the_objective_of_many_pairs_is_exact_and_its_estimate_near() -> None:
     D, A = (rng.standard_normal((n, 4)).astype(np.float32) for n in (2000, 3000))
     pairs = stored_pairs(X, np.ones(X.nnz))
     assert len(pairs) > 1 << 20  # more than the sample
-    value = EntryObjective(pairs, NoPenalty(), 0.0, 0.0, (1.0, 1.0), 0)
+    value = EntryObjective(pairs, NoPenalty(), 0.0, 0.0, 0)
     exact = entry_objective(X, D, A, NoPenalty(), 0.0)
     assert value(D, A, Threads(2)) == pytest.approx(exact, rel=1e-12)
     estimate = value.estimate(D, A, Threads(2))
@@ -252,5 +266,5 @@ def test_the_objective_with_all_weights_1_is_the_full_one() -> None:
     X, penalty = matrix(), ForestL2(FOREST, 0.3)
     rng = np.random.default_rng(1)
     D, A = (rng.standard_normal((n, M)).astype(np.float32) for n in (200, 300))
-    value = EntryObjective(stored_pairs(X, np.ones(X.nnz)), penalty, 0.0, 1.0, (1.0, 1.0), 0)(D, A, Threads(1))
+    value = EntryObjective(stored_pairs(X, np.ones(X.nnz)), penalty, 0.0, 1.0, 0)(D, A, Threads(1))
     assert value == pytest.approx(objective(X, D, A, penalty), rel=1e-6)

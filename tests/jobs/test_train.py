@@ -244,7 +244,7 @@ class TestLearners:
     def test_defaults_are_those_of_the_learner(self):
         online, entries = TrainSettings(), TrainSettings(learner="entries")
         assert (online.epochs, online.tol, online.weights, online.zeros) == (100, 5e-3, "none", 1.0)
-        assert (entries.epochs, entries.tol, entries.weights, entries.zeros) == (10, 1e-3, "abs", 0.0)
+        assert (entries.epochs, entries.tol, entries.weights, entries.zeros) == (10, 1e-3, "abs", 1.0)
 
     @pytest.mark.parametrize(
         ("settings", "message"),

@@ -2,13 +2,14 @@
 
 A visit of an entry takes one gradient step on the row d_c, one on the code a_v, and the prox of the penalty on a_v.
 Stored pairs have weights w (|x| in the paper) and unstored ones all have weight W (0 in the paper). In expectation,
-and up to the factor ``1 / mean(w + W)``, a pass goes down
+and up to the factor ``1 / mean(w + W)``, a pass goes down the paper's second objective under these weights:
 
-    sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2
-        +  lam sum_v s_v Omega(a_v)  +  tau sum_c s_c |d_c|^2
+    sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2  +  lam sum_v Omega(a_v)  +  tau sum_c |d_c|^2
 
-where s is the sum of ``w + W`` over the entries of the row: as printed in the paper every visit pays all of lam and
-tau, so words seen often pay more.
+A visit pays its share of lam and tau, by its mass ``w + W`` over that of its row, so that a word pays lam once a pass
+however often it is seen. ``tau = lam sum_v Omega(a_v) / (2 M)`` is the ridge under which the M atoms have length one in
+the mean square, and lam then weighs what it weighs for the learner online; it is found anew for every pass. Visits see
+D and A in a scale in which both are equally large, or no step size would do for both.
 
 Unstored pairs never cost a visit. Their sum is that of all pairs less that of the stored ones. The latter goes into the
 residual, ``w (x - d.a)^2 - W (d.a)^2``; the former has gradients ``2 W DD a_v`` and ``2 W AA d_c`` with ``DD = D'D``
@@ -56,13 +57,16 @@ _START = 0.01  # first products d.a, as a share of the values of X
 
 @dataclass(frozen=True)
 class EntrySettings(Checked):
-    """How to learn. ``eta=None`` searches a step size; steps fall to zero in a line. ``zeros`` is W, ``blocks`` P."""
+    """How to learn. ``eta=None`` searches a step size; steps fall to zero in a line. ``zeros`` is W, ``blocks`` P.
+
+    ``tau=None`` is the ridge under which atoms have length one in the mean square.
+    """
 
     epochs: int = default("epochs", "entries")  # passes at most; a pass makes as many visits as there are entries
     eta: float | None = default("eta", "entries")
-    tau: float = default("tau")
+    tau: float | None = default("tau")
     sampling: Literal["proportional", "uniform"] = default("sampling")
-    zeros: float = default("zeros", "entries")
+    zeros: float = default("zeros")
     blocks: int = 32  # rounds of a pass; with unstored pairs, more help. Never the number of workers: bits would differ
     tol: float = default("tol", "entries")  # stop when a pass lowers the objective by at most this share
     seed: int = 0
@@ -100,16 +104,13 @@ class EntryObjective:
     """The objective of the entry learner as a function of D (C, M) and A (V, M).
 
         sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2
-            +  lam sum_v s_v Omega(a_v)  +  tau sum_c s_c |d_c|^2
+            +  lam sum_v Omega(a_v)  +  tau sum_c |d_c|^2
 
-    ``charged`` is s, one number or one for each word and context. With w = 1, W = 0 and s = 1 this is the
-    paper's second objective, and with w = W = 1, s = 1, tau = 0 it is ``objective``.
+    With w = 1 and W = 0 this is the paper's second objective, and with w = W = 1 and tau = 0 it is ``objective``.
     """
 
-    def __init__(
-        self, pairs: Pairs, penalty: Penalty, tau: float, zeros: float, charged: tuple[Any, Any], seed: int
-    ) -> None:
-        self.pairs, self.penalty, self.tau, self.zeros, self.charged = pairs, penalty, tau, zeros, charged
+    def __init__(self, pairs: Pairs, penalty: Penalty, tau: float, zeros: float, seed: int) -> None:
+        self.pairs, self.penalty, self.tau, self.zeros = pairs, penalty, tau, zeros
         self.sample = pairs.sample(_SAMPLE, np.random.default_rng((seed, 3)))
 
     def __call__(self, D: Array, A: Array, executor: Executor) -> float:
@@ -129,8 +130,7 @@ class EntryObjective:
 
     def _with_rest(self, stored: float, D: Array, A: Array, executor: Executor) -> float:
         """Add ``W |A D'|^2``, of which the stored pairs have taken their share back, the penalty and the ridge."""
-        charges = float(np.sum(self.charged[0] * self.penalty.per_word(A)))
-        charges += self.tau * float(np.sum(self.charged[1] * np.einsum("cm,cm->c", D, D, dtype=np.float64)))
+        charges = float(self.penalty.per_word(A).sum()) + self.tau * _size(D) ** 2
         if self.zeros > 0:
             stored += self.zeros * float((gram(A, executor) * gram(D, executor)).sum())
         return stored + charges
@@ -175,7 +175,7 @@ class Entries(Learner):
             )
         of_words, of_contexts = (side.mass[np.argsort(side.order)] for side in (strata.words, strata.contexts))
         self.masses = of_words, of_contexts
-        self._goal = EntryObjective(pairs, penalty, settings.tau, settings.zeros, self.masses, settings.seed)
+        self._goal = EntryObjective(pairs, penalty, settings.tau or 0.0, settings.zeros, settings.seed)
         self.rule = Rule(settings.sampling == "uniform", _WILD * largest)
 
     def begin(self) -> None:
@@ -187,7 +187,8 @@ class Entries(Learner):
         A = scale * rng.standard_normal((len(of_words), M), dtype=np.float32)
         D[of_contexts == 0] = 0
         A[of_words == 0] = 0
-        self.load({"D": D, "A": abs(A) if self.penalty.nonnegative else A, "eta": np.zeros(1)})
+        length = np.float32(self._length(D) if self.settings.tau is None else 1)
+        self.load({"D": D / length, "A": length * (abs(A) if self.penalty.nonnegative else A), "eta": np.zeros(1)})
         self.eta = self.settings.eta or self._search()
 
     def load(self, arrays: dict[str, Array]) -> None:
@@ -207,7 +208,8 @@ class Entries(Learner):
             if moved and objective <= before * _RISE:
                 self.D, self.A = moved
                 return Moved(objective, before - objective, len(self.A))
-            self.notices.append(f"pass {epoch} diverged with eta = {self.eta:g}: went back and halved it.")
+            if self.settings.eta:  # one that was found is the search's to mend
+                self.notices.append(f"pass {epoch} diverged with eta = {self.eta:g}: went back and halved it.")
             self.eta /= 2
         raise InputError(
             f"pass {epoch} diverges even with eta = {self.eta:g}: the values of X or its weights differ too much. "
@@ -226,15 +228,38 @@ class Entries(Learner):
         """Return D and A after rounds of a pass, None if they left all bounds; the learner's own stay as they are."""
         words, contexts, M = self.strata.words.order, self.strata.contexts.order, self.n_components
         columns, width = self.tree.columns, -(-M // LANES) * LANES
-        D, A = _arranged(self.D, contexts, columns, width), _arranged(self.A, words, columns, width)
-        sane = all(self._round(epoch, number, D, A, eta, n_blocks) for number in range(n_rounds))
+        scale = np.sqrt(_size(self.A) / _size(self.D)) if self.A.any() and self.D.any() else 1.0
+        D = _arranged(self.D, contexts, columns, width, scale)
+        A = _arranged(self.A, words, columns, width, 1 / scale)
+        charges = scale * self.penalty.lam, self._ridge() / scale**2
+        sane = all(self._round(epoch, number, D, A, eta, charges, n_blocks) for number in range(n_rounds))
         if not (sane and _are_bounded(D, A)):
             return None
-        back = np.argsort(columns)
-        return _arranged(D, np.argsort(contexts), back, M), _arranged(A, np.argsort(words), back, M)
+        if self.settings.tau is None:
+            scale = self._length(D)
+        back, places = np.argsort(columns), (np.argsort(contexts), np.argsort(words))
+        return _arranged(D, places[0], back, M, 1 / scale), _arranged(A, places[1], back, M, scale)
 
-    def _round(self, epoch: int, number: int, D: Array, A: Array, eta: float, n_blocks: int | None) -> bool:
-        """Visit the blocks of a round, in place; False if anything got out of bounds."""
+    def _length(self, D: Array) -> float:
+        """Return the root mean square of the lengths of atoms, 1 if all are zero."""
+        return _size(D) / np.sqrt(self.n_components) or 1.0
+
+    def _ridge(self) -> float:
+        """Return tau; if none is given, the one that holds the atoms at length one, where the learner stands."""
+        tau = self.settings.tau
+        return float(self.penalty.per_word(self.A).sum()) / (2 * self.n_components) if tau is None else tau
+
+    def _round(
+        self,
+        epoch: int,
+        number: int,
+        D: Array,
+        A: Array,
+        eta: float,
+        charges: tuple[float, float],
+        n_blocks: int | None,
+    ) -> bool:
+        """Visit the blocks of a round, in place; False if anything got out of bounds. ``charges`` are lam and tau."""
         strata, settings, seed = self.strata, self.settings, (self.settings.seed, 2, epoch)
         DD = AA = None
         if settings.zeros > 0:
@@ -243,8 +268,8 @@ class Entries(Learner):
             DD, AA = gram(D, self.executor), gram(A, self.executor)
         passes = max(epoch - 1, 0) + number / strata.P  # done so far
         steps = eta, 1 - passes / settings.epochs
-        words = self._side(A, self.penalty.lam, strata.words, steps, DD)
-        contexts = self._side(D, settings.tau, strata.contexts, steps, AA)
+        words = self._side(A, charges[0], strata.words, steps, DD)
+        contexts = self._side(D, charges[1], strata.contexts, steps, AA)
 
         def visit_block(block: tuple[int, int]) -> bool:
             return visit(*strata.visits(*block, seed), words, contexts, self.tree, self.rule)
@@ -260,14 +285,14 @@ class Entries(Learner):
         """
         W, n, kind = self.settings.zeros, len(rows), rows.dtype
         eta, decay = steps
+        per_visit = np.divide(1.0, ordered.mass, out=np.zeros(n), where=ordered.mass > 0)
         rates = np.empty((n, 2), dtype=kind)
-        rates[:, 1] = charge
+        rates[:, 1] = charge * per_visit
         if other is None:
             rates[:, 0] = decay * eta
             return Visited(rows, rates, np.empty((0, rows.shape[1]), dtype=kind))
         curvature = 2 * W / self.strata.mean * ordered.share * float(np.linalg.eigvalsh(other)[-1])  # of a round, (n,)
         rates[:, 0] = decay * eta / (1 + _CAUTION * eta * curvature)  # decay outside, or the cut would eat it
-        per_visit = np.divide(1.0, ordered.mass, out=np.zeros(n), where=ordered.mass > 0)
         pull, gradient = np.empty_like(rows), other.astype(kind)
 
         def multiply(part: slice) -> None:
@@ -324,11 +349,17 @@ def _tree(penalty: Penalty, n_components: int, kind: Any) -> Tree:
     return tree_of(forest, weights.astype(kind), penalty.nonnegative)
 
 
-def _arranged(rows: Array, order: Array, columns: Array, width: int) -> Array:
-    """Return a copy of rows with rows and columns in another order, and zeros behind them up to a width."""
+def _arranged(rows: Array, order: Array, columns: Array, width: int, scale: float) -> Array:
+    """Return rows times a number, rows and columns in another order, and zeros behind them up to a width."""
     out = np.zeros((len(rows), width), dtype=rows.dtype)
     out[:, : len(columns)] = rows[order][:, columns]
+    out *= rows.dtype.type(scale)
     return out
+
+
+def _size(rows: Array) -> float:
+    """Return the root of the sum of squares, in float64."""
+    return float(np.sqrt(np.einsum("nm,nm->", rows, rows, dtype=np.float64)))
 
 
 def _are_bounded(D: Array, A: Array) -> bool:

@@ -57,7 +57,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     pairs of a dense X are stored): a sparse matrix with the pattern of X, an array in the order of ``X.data``, or a
     function that takes X and returns either; ``zeros`` is the weight of all pairs that are not stored. After a nested
     or grown start the trees that explain most rows come first. ``learner="entries"`` is the paper's Algorithm 1, whose
-    weights are |x| and whose ``zeros`` is 0 unless they are given. ``device="cuda"`` computes on a GPU, for the
+    weights are |x| unless they are given; ``zeros=0`` is the paper's. ``device="cuda"`` computes on a GPU, for the
     learner online.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``lam_``; ``history_``, a list of
@@ -82,7 +82,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         epochs: int | None = None,
         tol: float | None = None,
         weights: Any = None,
-        zeros: float | None = None,
+        zeros: float = default("zeros"),
         device: str = default("device"),
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -302,8 +302,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             if not (same and np.array_equal(weights.indices, X.indices)):
                 raise InputError("weights and X do not store the same pairs in the same order. Sort both, or rebuild.")
             weights = weights.data
-        zeros = default("zeros", self.learner) if self.zeros is None else self.zeros
-        return Loss(weights if weights is None or callable(weights) else np.ravel(weights), zeros)
+        return Loss(weights if weights is None or callable(weights) else np.ravel(weights), self.zeros)
 
     def _penalty(self, forest: Forest, lam: Any) -> Penalty:
         if self.additive:

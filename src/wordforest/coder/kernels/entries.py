@@ -100,7 +100,7 @@ def visit(entries: Array, order: Index, words: Visited, contexts: Visited, tree:
     A, word_rates, word_pull = words  # out of the loop: taking an array from a tuple counts references
     D, context_rates, context_pull = contexts
     by_mass, limit = rule
-    one, two, half = A.dtype.type(1), A.dtype.type(2), A.dtype.type(0.5)
+    zero, one, two, half = A.dtype.type(0), A.dtype.type(1), A.dtype.type(2), A.dtype.type(0.5)
     _, leaf, weights, first, parent, levels = tree
     energy, factor = np.empty(len(weights), dtype=A.dtype), np.empty(len(weights), dtype=A.dtype)
     for k in order:
@@ -112,7 +112,7 @@ def visit(entries: Array, order: Index, words: Visited, contexts: Visited, tree:
         if not abs(error) <= limit:  # true for NaN, too
             return False
         step = two * context_rates[c, 0] * mass
-        keep, gain = one - step * context_rates[c, 1], step * error
+        keep, gain = max(one - step * context_rates[c, 1], zero), step * error
         new = keep * da + gain * aa
         if len(context_pull):
             new -= step * _products(context_pull, c, A, v)[0]
