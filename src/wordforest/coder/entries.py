@@ -49,6 +49,7 @@ _RISE = 1.25  # times the objective before; more is divergence
 _HALVINGS = 60  # of the step size before learning gives up; a pass that diverges is soon left
 _WILD = 100  # times the largest value: residuals beyond are divergence
 _BOUND = 1e10  # of D and A; sums of cubes of what is larger are beyond float32
+_LARGEST = 1e15  # of D and A where their sums of squares are asked for
 _CAUTION = 2.0  # a round moves a row by at most 1 / this of what its curvature from unstored pairs allows
 _SAMPLE = 1 << 20  # pairs that estimate the objective
 _PIECE = 1 << 15  # of them, that a worker takes at a time
@@ -132,6 +133,8 @@ class EntryObjective:
         """Add ``W |A D'|^2``, of which the stored pairs have taken their share back, the penalty and the ridge."""
         charges = float(self.penalty.per_word(A).sum()) + self.tau * _size(D) ** 2
         if self.zeros > 0:
+            if not _are_bounded(D, A, _LARGEST):
+                return np.inf
             stored += self.zeros * float((gram(A, executor) * gram(D, executor)).sum())
         return stored + charges
 
@@ -238,11 +241,12 @@ class Entries(Learner):
         if self.settings.tau is None:
             scale = self._length(D)
         back, places = np.argsort(columns), (np.argsort(contexts), np.argsort(words))
-        return _arranged(D, places[0], back, M, 1 / scale), _arranged(A, places[1], back, M, scale)
+        longer = 1 / scale if scale else 1.0  # atoms of zeros: no code says anything, and all become zero
+        return _arranged(D, places[0], back, M, longer), _arranged(A, places[1], back, M, scale)
 
     def _length(self, D: Array) -> float:
-        """Return the root mean square of the lengths of atoms, 1 if all are zero."""
-        return _size(D) / np.sqrt(self.n_components) or 1.0
+        """Return the root mean square of the lengths of atoms."""
+        return _size(D) / float(np.sqrt(self.n_components))
 
     def _ridge(self) -> float:
         """Return tau; if none is given, the one that holds the atoms at length one, where the learner stands."""
@@ -362,6 +366,6 @@ def _size(rows: Array) -> float:
     return float(np.sqrt(np.einsum("nm,nm->", rows, rows, dtype=np.float64)))
 
 
-def _are_bounded(D: Array, A: Array) -> bool:
+def _are_bounded(D: Array, A: Array, bound: float = _BOUND) -> bool:
     """Return whether D and A are numbers that float32 can work with."""
-    return all(max(rows.max(), -rows.min()) < _BOUND for rows in (D, A))  # false for NaN, too
+    return all(max(rows.max(), -rows.min()) < bound for rows in (D, A))  # false for NaN, too
