@@ -18,9 +18,9 @@ the commands. A tie is a comment that no reader of the page sees:
     |---|---|
     | **BEST**<!--BEST--> | 40.2 / 32.7 |           <!--given--> in the header: not a measured column
 
-<!--given--> says of a line, or of the table behind it, that its figures were not measured here: settings, limits, the
-paper's values. A measured figure is a number with a unit, a decimal that nothing is set to (lam = 0.1 is), or a number
-in a table whose header has a unit. Code is left alone.
+<!--given--> says of a line as far as that, or of the table behind it, that its figures were not measured here:
+settings, limits, the paper's values. A measured figure is a number with a unit, a decimal that nothing is set to (lam
+= 0.1 is), or a number in a table whose header has a unit. Code is left alone.
 """
 
 from __future__ import annotations
@@ -322,9 +322,8 @@ def _untied(text: str, edits: list[Edit]) -> Iterator[str]:
         ):
             yield _at(text, match.start(2), "a table with measured figures is tied to no results file")
     for number, line in enumerate(text.splitlines(), start=1):
-        if f"<!--{GIVEN}-->" in line and not line.startswith("|"):
-            continue
-        seen = _COMMENT.sub(lambda comment: " " * len(comment[0]), line)
+        own = line if line.startswith("|") else line.rpartition(f"<!--{GIVEN}-->")[2]
+        seen = _COMMENT.sub(" ", own)
         figures = [match[0] for match in _MEASURED.finditer(seen)]
         if figures:
             yield f"line {number}: tied to no results file: {', '.join(figures)}"

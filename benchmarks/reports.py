@@ -2,7 +2,9 @@
 
 make reports CORPUS=enwiki_dev.txt.xz DATA=DIR [ONLY="spams solvers"]        or
 python benchmarks/reports.py [NAME ...] [--corpus TEXT] [--data DIR] [--work DIR] [--out DIR] [--again] [--list]
-python benchmarks/reports.py take NAME FOLDER      a finished folder of ``wordforest reproduce`` as docs/reports/NAME
+python benchmarks/reports.py take NAME FOLDER [--commit C]      a finished folder of ``wordforest reproduce``
+
+``take`` is for what was made on another machine; --commit names its code where that was a copy without git.
 
 benchmarks/reports.toml lists them: the command, how long it takes, and what its seconds include. One whose results file
 was made from the same code is skipped, so what was broken off is resumed by the same command; ``reproduce`` itself
@@ -163,6 +165,7 @@ def parse(known: dict[str, Any]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=REPORTS)
     parser.add_argument("--again", action="store_true", help="also what is there and made from this code")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--commit", default={}, type=lambda commit: {"commit": commit}, help="take: of a copy")
     asked = parser.parse_args()
     for place in _GIVEN:
         path = vars(asked)[place] = vars(asked)[place] if str(vars(asked)[place] or "") not in ("", ".") else None
@@ -179,7 +182,7 @@ def main() -> None:
     asked = parse(listed)
     if asked.names[:1] == ["take"]:
         _, name, folder = asked.names
-        save(asked.out, name, taken(Path(folder), name, listed.get(name, {})))
+        save(asked.out, name, taken(Path(folder), name, listed.get(name, {}), **asked.commit))
         return
     desk = Desk(asked, recipes)
     desk.work.mkdir(parents=True, exist_ok=True)

@@ -143,6 +143,7 @@ class TestTies:
     @pytest.mark.parametrize(
         "text",
         [
+            "1 s<!--given--> and 2 s",
             "in 14 s",
             "0.58 in similarity",
             "8x",
