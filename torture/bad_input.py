@@ -515,6 +515,8 @@ CASES = (
     Case("train", "a negative seed", TRAIN + " --seed -1"),
     Case("train", "no epochs of entries", TRAIN + " --learner entries --epochs 0"),
     Case("train", "a tolerance that is not a number", TRAIN + " --tol nan"),
+    Case("train", "a tolerance of something unknown", TRAIN + " --tol-of loss"),
+    Case("train", "a tolerance of the penalty for entries", TRAIN + " --learner entries --tol-of penalty"),
     Case("train", "a density of 2", TRAIN + " --lam auto --density 2"),
     Case("train", "a negative shift", TRAIN + " --measure sppmi --shift -1"),
     Case("train", "a shift beyond all PMI", TRAIN + " --measure sppmi --shift 1e6 --min-count 1", keeps=("new",)),

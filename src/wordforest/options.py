@@ -283,6 +283,7 @@ _TOLS = {"weighted": 2e-3, "additive": 2e-4, "entries": 1e-3}
 _LEARNER = "online: dictionary learning over all pairs; entries: the paper's Algorithm 1."
 _PASSES = "Passes at most; 0: the dictionary of the start stays."
 _TOL = "Stop when a pass gains less than this share of the objective."
+_TOL_OF = "What --tol is a share of: the objective, or the penalty in it (lam Omega), which can be far smaller."
 _INIT = "Start of the dictionary: random, words, nested clusters, rotated singular vectors."
 _WEIGHTS = (
     "Weight of a stored pair: 1, |x|, (n / mean n)^P, min(1, n / X)^P; T discounts frequent words in n, L is least."
@@ -351,7 +352,8 @@ _PANELS: dict[str, list[Option]] = {
             "Passes at most; 0: the start stays.",
             by=_EPOCHS,
         ),
-        Option("tol", WEIGHT, 5e-3, "train ForestCoder", _TOL, by=_TOLS),
+        Option("tol", WEIGHT, 5e-3, "train sc nnse ForestCoder", _TOL, by=_TOLS),
+        Option("tol_of", choice("objective", "penalty"), "objective", "online weighted sc nnse ForestCoder", _TOL_OF),
         Option("seed", NATURAL, 0, "train baseline", "Same seed, same bits."),
         Option("init", choice("random", "rows", "nested", "spectral"), "random", "coding ForestCoder", _INIT),
         Option("spectrum", SPECTRUM, 0.5, "online weighted", "Init spectral: power of the singular values in codes."),

@@ -95,6 +95,7 @@ class TrainSettings(AssociationSettings):
     word_power: float = default("word_power")
     epochs: int | None = None
     tol: float | None = None
+    tol_of: Literal["objective", "penalty"] = default("tol_of")
     dtype: Literal["float32", "float64"] = default("dtype")
     device: Literal["cpu", "cuda"] = default("device")
     seed: int = default("seed")

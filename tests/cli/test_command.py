@@ -35,11 +35,18 @@ class TestErrors:
         assert "Traceback (most recent call last)" in result.stderr
         assert result.stderr.splitlines()[-1].startswith("error: missing")
 
+    @pytest.mark.parametrize(("options", "said"), [({"force"}, " with --force"), (set(), "")])
+    def test_an_interrupt_names_only_options_that_the_command_has(self, tmp_path, options, said):
+        (tmp_path / "file.txt").touch()
+        with pytest.raises(KeyboardInterrupt) as found, _told_again({"out": tmp_path}, options):
+            raise KeyboardInterrupt
+        assert found.value.__notes__ == [f"Run the command again{said}."]
+
     def test_an_interrupt_while_packages_are_imported_imports_no_more(self, tmp_path, monkeypatch):
         monkeypatch.delitem(sys.modules, "wordforest.store.folders", raising=False)
         monkeypatch.delitem(vars(store), "was_begun", raising=False)
         (tmp_path / "file.txt").touch()
-        with pytest.raises(KeyboardInterrupt) as found, _told_again({"out": tmp_path}, can_resume=True):
+        with pytest.raises(KeyboardInterrupt) as found, _told_again({"out": tmp_path}, {"force", "resume"}):
             raise KeyboardInterrupt
         assert found.value.__notes__ == ["Run the command again with --force."]
         assert "wordforest.store.folders" not in sys.modules

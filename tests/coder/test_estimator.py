@@ -212,6 +212,17 @@ def test_weights_of_rows_beside_weights_of_pairs_are_refused(settings: dict[str,
         wf.ForestCoder(1, **settings).fit(matrix(), sample_weight=np.ones(200))
 
 
+def test_learning_goes_on_until_a_pass_gains_little_beside_the_penalty() -> None:
+    shorter, longer = (
+        wf.ForestCoder(1, lam=0.01, tol_of=unit, random_state=0).fit(matrix()) for unit in ("objective", "penalty")
+    )
+    assert longer.n_iter_ > shorter.n_iter_
+    with pytest.raises(InputError, match="tol_of = 'loss', but it must be one of objective, penalty"):
+        wf.ForestCoder(1, tol_of="loss").fit(matrix())
+    with pytest.raises(InputError, match="tol_of = 'penalty' is for the learner online without additive"):
+        wf.ForestCoder(1, tol_of="penalty", learner="entries").fit(matrix())
+
+
 def test_an_unknown_learner_is_refused() -> None:
     with pytest.raises(InputError, match="must be one of online, entries"):
         wf.ForestCoder(1, learner="offline").fit(matrix())

@@ -76,6 +76,31 @@ def test_a_fit_resumes_to_the_same_bits_from_any_start(start: Any) -> None:
     assert resumed.forest == whole.forest
 
 
+@pytest.mark.parametrize("loss", [Loss(), Loss(WEIGHTS, 0.3)], ids=["plain", "weighted"])
+def test_a_share_of_the_penalty_is_what_the_last_pass_gains_at_most_and_it_resumes_to_the_same_bits(loss: Loss) -> None:
+    states: list[State] = []
+
+    def keep(_: Any, state: State) -> None:
+        states.append(State({name: values.copy() for name, values in state.arrays.items()}, list(state.history)))
+
+    settings = {"epochs": 200, "tol": 0.02}
+    shorter = fit(as_rows(X), plan(loss=loss, settings=settings))
+    by_penalty = plan(loss=loss, settings={**settings, "tol_of": "penalty"})
+    whole = fit(as_rows(X), by_penalty, on_step=keep)
+    *passes, last = whole.learned.history
+    units = [
+        (sum(step.gain for step in passes if step.epoch == n), passes[n - 1].penalty) for n in range(1, last.epoch)
+    ]
+    assert [gain <= 0.02 * penalty for gain, penalty in units] == [False] * (last.epoch - 2) + [True]
+    assert whole.learned.converged
+    assert last.epoch > shorter.learned.history[-1].epoch
+    resumed = fit(as_rows(X), by_penalty, resume=states[2])
+    np.testing.assert_array_equal(resumed.A, whole.A)
+    np.testing.assert_array_equal(resumed.D, whole.D)
+    assert resumed.learned.history == whole.learned.history
+    assert fit(as_rows(X), by_penalty, resume=State(states[-1].arrays, whole.learned.history)).learned.converged
+
+
 def test_words_without_weight_are_seen_by_no_start() -> None:
     weights = np.ones(200)
     weights[100:] = 0

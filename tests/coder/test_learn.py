@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from wordforest.coder.learn import Learner, Moved, State, check_learning_fits, learn
+from wordforest.coder.learn import Learner, Moved, State, TolOf, check_learning_fits, learn
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import L1
 from wordforest.coder.rows.host import HostRows
@@ -23,8 +23,17 @@ class Played(Learner):
 
     revive = True
 
-    def __init__(self, objectives: list[float], *, last: float | None = None, epochs: int = 9, tol: float = 0.1):
+    def __init__(
+        self,
+        objectives: list[float],
+        *,
+        last: float | None = None,
+        epochs: int = 9,
+        tol: float = 0.1,
+        tol_of: TolOf = "objective",
+    ):
         super().__init__()
+        self.tol_of = tol_of
         self.objectives, self.last, self.epochs, self.tol = objectives, last, epochs, tol
         self.rows, self.penalty = HostRows(X), L1(7.0)
         self.D, self.A = np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
@@ -89,6 +98,15 @@ def test_it_stops_after_the_pass_that_gains_a_small_share(tol: float, passes: in
     learned = learn(played([90.0, 84.0, 80.0, 77.0, 76.5, 76.5], tol=tol, epochs=3))  # 16, 7 and 0.5 are gained
     assert learned.history[-1].epoch == passes
     assert learned.converged == (tol > 0)
+
+
+@pytest.mark.parametrize(("tol", "passes"), [(0.8, 1), (0.4, 2), (0.03, 3), (0.02, 3)])
+def test_it_stops_after_the_pass_that_gains_a_small_share_of_the_penalty(tol: float, passes: int) -> None:
+    objectives = [90.0, 84.0, 80.0, 77.0, 76.5, 76.5]  # 16, 7 and 0.5 are gained; lam Omega is 7 (2 + 1)
+    learned = learn(played(objectives, tol=tol, epochs=3, tol_of="penalty"))
+    assert {step.penalty for step in learned.history} == {21.0}
+    assert learned.history[-1].epoch == passes
+    assert learned.converged == (tol > 0.02)
 
 
 def test_a_pass_that_rises_is_no_reason_to_stop() -> None:

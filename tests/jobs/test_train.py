@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -99,6 +100,9 @@ def test_an_unknown_setting_lists_the_known_ones(call, corpus, in_empty_folder):
         {"tol": -1.0},
         {"tol": float("inf")},
         {"tol": float("nan")},
+        {"tol_of": "loss"},
+        {"learner": "entries", "tol_of": "penalty"},
+        {"additive": True, "tol_of": "penalty"},
         {"seed": -1},
         {"smoothing": -0.5},
         {"smoothing": float("inf")},
@@ -122,6 +126,14 @@ def test_a_wrong_value_is_refused_by_name_before_anything_is_read(wrong):
 def test_a_branching_that_is_no_forest_is_a_forest_error():
     with pytest.raises(ForestError, match="at least one child"):
         TrainSettings(branching=(0,))
+
+
+def test_the_stopping_rule_in_units_of_the_penalty_is_one_of_train_and_of_sparse_coding(counted):
+    for learn in (partial(wf.train, trees=1, branching=(2,)), partial(wf.baseline, "sc", dimensions=3)):
+        shorter, longer = (learn(counted[0], lam=0.01, tol_of=unit) for unit in ("objective", "penalty"))
+        assert longer.history[-1]["epoch"] > shorter.history[-1]["epoch"]
+        assert longer.config["tol_of"] == "penalty"
+        assert 0 < longer.history[-1]["penalty"] < longer.history[-1]["objective"]
 
 
 def test_defaults_are_the_papers():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from wordforest.coder.fit import Plan
 from wordforest.coder.forest import Forest
+from wordforest.coder.learn import TolOf
 from wordforest.coder.penalties import L1, NonNegativeL1
 from wordforest.errors import InputError
 from wordforest.options import Checked, default
@@ -23,6 +24,7 @@ class SparseCodingSettings(Checked):
     lam: float = default("lam")
     epochs: int = default("epochs")
     tol: float = default("tol")
+    tol_of: TolOf = default("tol_of")
     nonnegative: bool = False
     seed: int = default("seed")
 
@@ -35,5 +37,5 @@ class SparseCodingSettings(Checked):
     def plan(self) -> Plan:
         """What to fit: ``|X - A D'|^2 + lam |A|_1``, with A >= 0 for NNSE."""
         penalty = NonNegativeL1(self.lam) if self.nonnegative else L1(self.lam)
-        settings = {"epochs": self.epochs, "tol": self.tol}
+        settings = {"epochs": self.epochs, "tol": self.tol, "tol_of": self.tol_of}
         return Plan(Forest.flat(self.dimensions), lambda _: penalty, seed=self.seed, settings=settings)

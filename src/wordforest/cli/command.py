@@ -10,7 +10,7 @@ import shlex
 import sys
 import tomllib
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,7 +82,7 @@ def command(where: typer.Typer = app, name: str | None = None) -> Callable[[Call
             with _errors_explained(typed.pop("verbose")):
                 mine = {one.name: typed.pop(one.name) for one in own}
                 given = _given(typed, rows, function.__name__)
-                with _told_again({**mine, **given}, can_resume=any(row.name == "resume" for row in rows)):
+                with _told_again({**mine, **given}, {row.name for row in rows}):
                     function(**mine, **{**{one: OPTIONS[one].default for one in named}, **given})
                 sys.stdout.flush()
 
@@ -179,7 +179,7 @@ def _errors_explained(verbose: bool | None) -> Iterator[None]:
 
 
 @contextmanager
-def _told_again(given: dict[str, Any], *, can_resume: bool) -> Iterator[None]:
+def _told_again(given: dict[str, Any], options: Container[str]) -> Iterator[None]:
     """Let an interrupt say how the command is run again: what has begun, or is there, would be refused without."""
     try:
         yield
@@ -187,11 +187,11 @@ def _told_again(given: dict[str, Any], *, can_resume: bool) -> Iterator[None]:
         folders: Any = sys.modules.get("wordforest.store.folders")  # where it is not imported yet, nothing has begun
         out, text = given.get("out"), given.get("corpus") or given.get("docs") or ()
         flag = ""
-        if isinstance(out, Path) and out.is_dir() and any(out.iterdir()):
+        if "force" in options and isinstance(out, Path) and out.is_dir() and any(out.iterdir()):
             flag = "" if given.get("force") or given.get("resume") else " with --force"
             flag = (
                 " with --resume, which keeps what was done"
-                if can_resume and folders and folders.was_begun(out) and "-" not in text
+                if "resume" in options and folders and folders.was_begun(out) and "-" not in text
                 else flag
             )
         error.__notes__ = [f"Run the command again{flag}."]

@@ -57,7 +57,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     pairs of a dense X are stored): a sparse matrix with the pattern of X, an array in the order of ``X.data``, or a
     function that takes X and returns either; ``zeros`` is the weight of all pairs that are not stored. After a nested
     or grown start the trees that explain most rows come first. ``learner="entries"`` is the paper's Algorithm 1, whose
-    weights are |x| unless they are given; ``zeros=0`` is the paper's. ``device="cuda"`` computes on a GPU, for the
+    weights are |x| unless they are given; ``zeros=0`` is the paper's. Learning ends when a pass gains less than ``tol``
+    times the objective, or with ``tol_of="penalty"`` times lam Omega. ``device="cuda"`` computes on a GPU, for the
     learner online.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``lam_``; ``history_``, a list of
@@ -81,6 +82,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         learner: str = default("learner"),
         epochs: int | None = None,
         tol: float | None = None,
+        tol_of: str = default("tol_of"),
         weights: Any = None,
         zeros: float = default("zeros"),
         device: str = default("device"),
@@ -100,6 +102,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.learner = learner
         self.epochs = epochs
         self.tol = tol
+        self.tol_of = tol_of
         self.weights = weights
         self.zeros = zeros
         self.device = device
@@ -158,7 +161,12 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_learning_fits(X.shape[0], X.shape[1], len(forest))
         if sample_weight is not None and not (loss.is_plain and self.learner == "online"):
             raise InputError("rows and pairs have weights. Multiply the weights of a row's pairs by the row's instead.")
-        given = {"epochs": self.epochs, "tol": self.tol}
+        tol_of = OPTIONS["tol_of"].check(self.tol_of)
+        if tol_of != default("tol_of") and (self.additive or self.learner != "online"):
+            raise InputError(
+                f"tol_of = {tol_of!r} is for the learner online without additive. Leave it out, or use that."
+            )
+        given = {"epochs": self.epochs, "tol": self.tol, "tol_of": None if tol_of == default("tol_of") else tol_of}
         return Plan(
             forest,
             partial(self._penalty, lam=1.0 if self.lam == "auto" else self.lam),

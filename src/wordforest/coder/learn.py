@@ -1,7 +1,8 @@
 """The one loop: batches, history, stopping rule, dead atoms, states to resume from, the last exact pass.
 
 A learner takes the steps. Every pass goes through the batches of its words; learning ends when a pass gains less than
-a given share of the objective, and a last pass then codes all words exactly where the learner has one. With no pass
+a given share of the objective, or of the penalty in it, and a last pass then codes all words exactly where the learner
+has one. With no pass
 allowed that is all: the dictionary stays that of the start.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from wordforest.runtime.machine import check_room, gpu_memory_explained, one_bla
 from wordforest.runtime.progress import Event
 
 Array = Any  # a NumPy array or a PyTorch tensor
+TolOf = Literal["objective", "penalty"]  # what ``tol`` is a share of
 
 _RISE = 1e-5  # share by which float32 sums may let the logged objective rise
 _NOISE = 1e-7  # share of |X|^2 that is rounding where the fit is perfect
@@ -38,6 +40,7 @@ class Step:
     objective: float
     gain: float  # what the step was worth: by how much it lowered the objective
     nonzeros: float
+    penalty: float  # lam Omega of all words: their part of the objective that is not loss
 
     @property
     def last(self) -> bool:
@@ -100,6 +103,7 @@ class Learner(ABC):
     A: Array
     epochs: int
     tol: float
+    tol_of: TolOf = "objective"
     nonnegative = False  # atoms without negative values
     revive = False  # atoms that no word uses start anew; where a start has given them a meaning, better not
     anneals = False  # steps shrink to nothing in the last pass, and are noisy before it
@@ -123,6 +127,10 @@ class Learner(ABC):
     @abstractmethod
     def objective(self) -> float:
         """Return the objective where the learner stands."""
+
+    def omega(self) -> float:
+        """Return lam Omega of all words where the learner stands."""
+        return float(self.penalty.per_word(self.A).sum())
 
     @abstractmethod
     def step(self, epoch: int, batch: Any, before: float) -> Moved:
@@ -209,10 +217,14 @@ class _Loop:
         return self.history[-1].objective if self.history else self.learner.objective()
 
     def _settled(self, epoch: int) -> bool:
-        """Say whether the steps of a pass gained at most the share ``tol`` of the objective. A rise is no gain."""
+        """Say whether the steps of a pass gained at most the share ``tol`` of the objective, or of the penalty in it.
+
+        A rise is no gain.
+        """
         steps = [step for step in self.history if step.epoch == epoch]
         least = -_RISE * abs(steps[-1].objective) - _NOISE * self.learner.energy
-        return least <= sum(step.gain for step in steps) <= self.learner.tol * steps[-1].objective
+        unit = steps[-1].objective if self.learner.tol_of == "objective" else steps[-1].penalty
+        return least <= sum(step.gain for step in steps) <= self.learner.tol * unit
 
     def _record(self, epoch: int, batch: int, moved: Moved, before: float) -> None:
         learner, history = self.learner, self.history
@@ -226,7 +238,7 @@ class _Loop:
             self.notices.append(f"the objective rose from {before:.8g} to {moved.objective:.8g}. Try float64.")
         seen = moved.n_words + (history[-1].words_seen if history else 0)
         nonzeros = learner.n_nonzeros() / (learner.A.shape[0] * learner.A.shape[1])
-        history.append(Step(epoch, batch, seen, moved.objective, moved.gain, nonzeros))
+        history.append(Step(epoch, batch, seen, moved.objective, moved.gain, nonzeros, learner.omega()))
         if self.on_step:
             self.on_step(history[-1], State(learner.saved(), history))
 

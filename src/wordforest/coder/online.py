@@ -20,7 +20,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.coding import Coding, Gram, Solver, admm, code_batch, code_to_the_end, squares_of, weigh
 from wordforest.coder.dictionary import CodeStats, random_columns, update_dictionary, update_nonnegative_dictionary
-from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
+from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, TolOf, check_learning_fits, learn
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows, Words, as_rows
 from wordforest.errors import InputError
@@ -40,6 +40,7 @@ class OnlineSettings:
     tol: float = default(
         "tol", "online"
     )  # stop when moving the dictionary lowers the objective by less than this share in a pass
+    tol_of: TolOf = default("tol_of")
     batches: int = 8
     solver: Solver = admm
     inner_iter: int = 5  # iterations on a batch; warm starts carry the rest into the next pass
@@ -92,8 +93,8 @@ class Online(Learner):
         super().__init__()
         self.rows, self.penalty, self.start = rows, penalty, start
         self.settings = settings = settings or OnlineSettings()
-        self.epochs, self.tol, self.revive = settings.epochs, settings.tol, settings.revive
-        self.nonnegative = settings.nonnegative
+        self.epochs, self.tol, self.tol_of = settings.epochs, settings.tol, settings.tol_of
+        self.revive, self.nonnegative = settings.revive, settings.nonnegative
         (V, C), M = rows.shape, n_components if start is None else start.shape[1]
         if V < 1 or C < 1:
             raise InputError(f"X has shape {rows.shape}, but learning needs at least one word and one context.")
@@ -173,7 +174,7 @@ class Online(Learner):
         self.gap, self._filled = max(block.gap for block in solved), sum(block.filled for block in solved)
         if not all(block.converged for block in solved):
             self.notices.append(f"some codes are not exact yet: the worst relative duality gap is {self.gap:.1e}.")
-        return Moved(sum(block.loss for block in solved) + self._penalty(), 0.0, V)
+        return Moved(sum(block.loss for block in solved) + self.omega(), 0.0, V)
 
     def atoms_moved(self) -> None:
         """Take the inner products of the dictionary with itself and with XA."""
@@ -182,7 +183,11 @@ class Online(Learner):
 
     def objective(self) -> float:
         """Return the objective of all words, from the statistics."""
-        return self._loss() + self._penalty()
+        return self._loss() + self.omega()
+
+    def omega(self) -> float:
+        """Return lam Omega of all words, each with its weight."""
+        return float(self._weighted(self.words["penalties"]).sum())
 
     def uses(self) -> Array:
         """Return how many words use each atom, (M,)."""
@@ -208,9 +213,6 @@ class Online(Learner):
     def _loss(self) -> float:
         """``|X - A D'|^2`` of all words, from the statistics."""
         return self.energy - 2 * self.cross + kernels.inner(self.AA, self.gram.DD)
-
-    def _penalty(self) -> float:
-        return float(self._weighted(self.words["penalties"]).sum())
 
     def _weighted(self, values: Array) -> Array:
         return weigh(values, self.words, slice(None))

@@ -17,7 +17,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.descent import descend_together, in_unit_balls
 from wordforest.coder.dictionary import random_columns
-from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, check_learning_fits, learn
+from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, TolOf, check_learning_fits, learn
 from wordforest.coder.penalties import Penalty
 from wordforest.coder.rows import Rows, as_rows
 from wordforest.coder.rows.base import Loss
@@ -39,6 +39,7 @@ class WeightedSettings(Checked):
     fewest_epochs = 0
     epochs: int = default("epochs", "weighted")
     tol: float = default("tol", "weighted")  # stop when a pass lowers the objective by less than this share
+    tol_of: TolOf = default("tol_of")
     code_iter: int = 6  # steps on the words in a pass
     dictionary_iter: int = 3  # steps on the dictionary in a pass
     exact_iter: int = 40  # steps at most on the words in the last pass
@@ -115,8 +116,8 @@ class Weighted(Learner):
         self.settings = settings = settings or WeightedSettings()
         self.rows, self.loss, self.penalty, self.start = rows, loss, penalty, start
         self.M = n_components if start is None else start[0].shape[1]
-        self.epochs, self.tol, self.nonnegative = settings.epochs, settings.tol, settings.nonnegative
-        self.revive = settings.revive
+        self.epochs, self.tol, self.tol_of = settings.epochs, settings.tol, settings.tol_of
+        self.revive, self.nonnegative = settings.revive, settings.nonnegative
         check_learning_fits(rows.words_here, rows.shape[1], self.M)
         check_range(rows.finite_squares(), loss.heaviest, rows.dtype)
         self.words, self.contexts = rows.weighted(loss, self.M)
@@ -171,7 +172,7 @@ class Weighted(Learner):
     def objective(self) -> float:
         """Return the objective, in float64."""
         with np.errstate(over="ignore", invalid="ignore"):
-            total = float(self.penalty.per_word(self.A).sum())
+            total = self.omega()
             loss = sum(self.words.stored_losses(self.A, self.D))
             if self.loss.zeros > 0:  # over all pairs, of which the stored ones take their share back
                 products = (kernels.wide_gram(F, self.rows.executor) for F in (self.A, self.D))

@@ -139,7 +139,7 @@ def _nodes(job: Job, rows: Rows, plan: Plan, fitted: Fitted, settings: TrainSett
 def _plan(
     settings: TrainSettings, forest: Forest, loss: Loss, rows: Rows, vocabulary: Vocabulary, matrix: Matrix
 ) -> Plan:
-    names = ("epochs", "tol", *(("eta", "tau", "sampling") if settings.learner == "entries" else ()))
+    own = {"entries": ("eta", "tau", "sampling"), "additive": ()}.get(settings.kind, ("tol_of",))
     if settings.learner == "entries" and loss.weights is None:
         loss = Loss(np.broadcast_to(rows.like.dtype.type(1), rows.pairs().nnz), loss.zeros)  # None would be |x|
     return Plan(
@@ -155,7 +155,7 @@ def _plan(
         if settings.word_power
         else None,
         seed=settings.seed,
-        settings={name: getattr(settings, name) for name in names},
+        settings={name: getattr(settings, name) for name in ("epochs", "tol", *own)},
         allocate=matrix.allocate,
         additive=settings.additive,
         keys=keys_of(vocabulary.words) if settings.additive else None,
