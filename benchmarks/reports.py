@@ -136,7 +136,7 @@ def is_fresh(path: Path, entry: dict[str, Any]) -> bool:
     found = json.loads(path.read_text(encoding="utf-8"))
     if "transcribed" in found or not re.fullmatch(r"[0-9a-f]{7,}", found.get("commit", "")):
         return False
-    measured = entry.get("measures", ["src/wordforest"])
+    measured = entry.get("measures", ["src/wordforest"]) + re.findall(r"experiments/\w+\.toml", entry["command"])
     same = ["git", "-C", str(HOME), "diff", "--quiet", found["commit"], "--", *measured]
     return subprocess.run(same, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
