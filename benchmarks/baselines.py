@@ -77,30 +77,37 @@ def rnn(options: argparse.Namespace) -> None:
         print(f"| {name} | {figure} |")
 
 
-SETTINGS: dict[str, dict[str, Any]] = {  # of nce: what is changed
-    "as it comes": {},
-    "all words": {"subsample": 0.0},
-    "all words, 3 passes, 16 share noise": {"subsample": 0.0, "epochs": 3, "share": 16},
-    "noise for each word": {"share": 1},
-    "16 share noise": {"share": 16},
-    "subsample 1e-3": {"subsample": 1e-3},
-    "subsample 1e-5": {"subsample": 1e-5},
-    "10 passes": {"epochs": 10},
-    "100 noise words": {"noise": 100},
-    "noise by count^0.75": {"power": 0.75},
-    "eta 0.1": {"eta": 0.1},
+_ALL: dict[str, Any] = {"subsample": 0.0, "share": 16}
+SETTINGS: dict[str, dict[str, Any]] = {  # of nce: what differs from its defaults
+    "all words, 3 passes, 16 share noise": {**_ALL, "epochs": 3},
+    "all words, 10 passes, 16 share noise": {**_ALL, "epochs": 10},
+    "all words, 10 passes, 16 share noise by count^0.75": {**_ALL, "epochs": 10, "power": 0.75},
+    "all words, 10 passes, 16 share noise, eta 0.1": {**_ALL, "epochs": 10, "eta": 0.1},
+    "subsample 1e-5, 5 passes, 16 share noise": {"subsample": 1e-5, "share": 16},
+    "subsample 1e-4, 5 passes, 16 share noise": {"share": 16},
+    "subsample 1e-4, 5 passes, 4 share noise": {},
+    "subsample 1e-4, 5 passes, noise for each word": {"share": 1},
+    "subsample 1e-4, 10 passes, 4 share noise": {"epochs": 10},
 }
 
 
 def nce(options: argparse.Namespace) -> None:
-    """Development halves of all tasks, one setting at a time, for context vectors, target vectors and their sum."""
-    ids, vocabulary = tokens_of(options.corpus, options.tokens)
-    print(f"| model | seconds | {' | '.join(column.name for column in COLUMNS)} |\n|---|{'---|' * (1 + len(COLUMNS))}")
+    """Development halves of all tasks, one setting at a time, for context vectors r, target vectors q and r + q."""
+    _nce_scores("A part of the text", options, options.tokens, SETTINGS)
+    _nce_scores("The whole text", options, None, {"as it comes": {}})
+
+
+def _nce_scores(
+    heading: str, options: argparse.Namespace, limit: int | None, settings: dict[str, dict[str, Any]]
+) -> None:
+    ids, vocabulary = tokens_of(options.corpus, limit)
+    names = " | ".join(column.name for column in COLUMNS)
+    print(f"## {heading}\n\n| model | seconds | {names} |\n|---|{'---|' * (1 + len(COLUMNS))}")
     with tempfile.TemporaryDirectory() as folder:
         path = write_sentences(Path(folder) / "part.txt", ids, vocabulary)
         run = wf.baseline("pca", path, tokenizer="whitespace", min_count=1, dimensions=options.dimensions)
     print(f"| PCA | - | {scores_of(run.vectors, options.data)} |", flush=True)
-    for title, changed in SETTINGS.items():
+    for title, changed in settings.items():
         started = time.perf_counter()
         model, _ = learn_model(ids, vocabulary.counts, NceSettings(dimensions=options.dimensions, **changed))
         seconds = time.perf_counter() - started
@@ -108,6 +115,7 @@ def nce(options: argparse.Namespace) -> None:
         for name, matrix in {"r": R, "q": Q, "r + q": R + Q * (np.linalg.norm(R) / np.linalg.norm(Q))}.items():
             found = scores_of(wf.Vectors(vocabulary.words, np.ascontiguousarray(matrix)), options.data)
             print(f"| {title}: {name} | {seconds:.0f} | {found} |", flush=True)
+    print()
 
 
 def scores_of(vectors: wf.Vectors, data: str | None) -> str:
