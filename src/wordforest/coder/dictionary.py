@@ -44,7 +44,7 @@ def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Execut
     """
     executor = executor or Threads(1)
     D = D + 0
-    AA, DD = _host(stats.AA), _host(DD)
+    AA, DD = kernels.wide(stats.AA), kernels.wide(DD)
     slices = kernels.slices(len(D), _CONTEXTS, D)
     for first in range(0, D.shape[1], _ATOMS):
         atoms = slice(first, first + _ATOMS)
@@ -54,7 +54,7 @@ def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Execut
         def measure(i: int, atoms: slice = atoms, weights: Array = weights, out: list[Array] = residuals) -> Any:
             part = D[slices[i]]
             out[i] = stats.XA[slices[i], atoms] - part @ weights  # (contexts, B)
-            return _host(out[i].T @ out[i]), _host(out[i].T @ part[:, atoms])
+            return kernels.wide(out[i].T @ out[i]), kernels.wide(out[i].T @ part[:, atoms])
 
         products = list(executor.map(measure, range(len(slices))))
         RR, RD = (sum(parts) for parts in zip(*products, strict=True))  # (B, B)
@@ -137,10 +137,9 @@ def _moves(AA: Array, RR: Array, RD: Array, DD: Array) -> tuple[Array, Array]:
 
     RR, RD and DD are the inner products of R and the old atoms; AA belongs to the block.
     """
-    from wordforest.coder.kernels import compiled
-
-    B = len(AA)
-    new = compiled.move_atoms(np.ascontiguousarray(AA), np.block([[RR, RD], [RD.T, DD]]))  # (B, 2 B)
+    B, xp = len(AA), namespace(AA)
+    products = xp.vstack((xp.hstack((RR, RD)), xp.hstack((RD.T, DD))))
+    new = kernels.move_atoms(AA, products)  # (B, 2 B)
     return new[:, :B].T, new[:, B:].T
 
 

@@ -111,3 +111,21 @@ def test_norms(to: Any, dtype: Any, case: tuple[Forest, np.ndarray, np.ndarray])
     forest, A, weights = case
     A = A.astype(dtype)
     close(kernels.forest_norms(to(A), forest, weights), plain.forest_norms(A, forest, weights), np.float64)
+
+
+@every_implementation
+@pytest.mark.parametrize("n_atoms", [1, 8, 52, 64])
+def test_atoms_move_one_after_the_other(to: Any, n_atoms: int) -> None:
+    rng = np.random.default_rng(n_atoms)
+    B, codes = n_atoms, rng.standard_normal((40, n_atoms))
+    codes[:, B // 2] = 0  # an atom that no word uses stays
+    parts = rng.standard_normal((300, 2 * B)) / 20  # R and the old atoms, of which some leave the unit ball
+    AA, products = codes.T @ codes, parts.T @ parts
+    R, D = parts[:, :B], parts[:, B:]
+    expected = D.copy()
+    for b in range(B):
+        if AA[b, b] > 0:
+            aimed = D[:, b] + (R[:, b] - (expected - D)[:, :b] @ AA[:b, b]) / AA[b, b]
+            expected[:, b] = aimed / max(1, np.linalg.norm(aimed))
+    new = kernels.on_host(kernels.move_atoms(to(AA), to(products)))  # (B, 2 B)
+    np.testing.assert_allclose(parts @ new.T, expected, atol=1e-12)

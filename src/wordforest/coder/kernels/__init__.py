@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder.forest import Forest
-from wordforest.runtime.machine import Executor
+from wordforest.runtime.machine import Executor, has_triton
 
 Array = Any  # a NumPy array or a PyTorch tensor
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
@@ -81,6 +81,21 @@ def shrunk_squares(U: Array, L: Array, multipliers: Array, executor: Executor) -
 
     squares, slopes = sum(executor.map(summed, slices(len(U), _TALL, U)))
     return squares, slopes
+
+
+def move_atoms(AA: Array, products: Array) -> Array:
+    """Return how each new atom of a block is made of R and of the old atoms, a row each, (B, 2 B), float64.
+
+    One atom after the other moves to its minimiser and back into the unit ball. ``products`` (2 B, 2 B) are the inner
+    products of R and the old atoms, AA (B, B) those of the codes.
+    """
+    if not isinstance(AA, np.ndarray) and AA.is_cuda and has_triton():
+        from wordforest.coder.kernels import fused
+
+        return fused.move_atoms(AA, products)
+    from wordforest.coder.kernels import compiled
+
+    return placed(compiled.move_atoms(*(np.ascontiguousarray(on_host(one)) for one in (AA, products))), AA)
 
 
 def zeros(shape: tuple[int, ...], like: Array, dtype: Any = None) -> Array:

@@ -76,8 +76,9 @@ def _by_depth(forest: Forest, dtype: Any, device: Any) -> tuple[Tensor, Tensor, 
 
 def _per_node(values: PerNode, like: Tensor) -> Tensor:
     """One number per node, (M,), of the type and on the device of ``like``, (V, M)."""
-    torch = sys.modules["torch"]
-    return torch.as_tensor(values, dtype=like.dtype, device=like.device).expand(like.shape[1:])
+    if isinstance(values, float | int):  # filled there: a copy from the host would wait for all that is under way
+        return like.new_full(like.shape[1:], values)
+    return sys.modules["torch"].as_tensor(values, dtype=like.dtype, device=like.device).expand(like.shape[1:])
 
 
 def fill_random(key: int, first: int, nonnegative: bool, out: Tensor) -> Tensor:

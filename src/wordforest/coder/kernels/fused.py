@@ -130,3 +130,37 @@ def sampled_times(chosen: Tensor, csr: tuple[Tensor, Tensor, Tensor], F: Tensor,
         if len(parts):
             _sample_segments[(len(parts),)](*segments, indices, excess, F, A, parts, M, **how)
     return sum_rows(firsts, parts, out)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _move_atoms(AA, products, new, change, B, SIZE: tl.constexpr, WIDE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """One program: the sequence of ``compiled.move_atoms``, each step by all threads. Rows of ``change`` are WIDE."""
+    i, j = tl.arange(0, WIDE), tl.arange(0, SIZE)
+    inside = i < 2 * B
+    P = tl.load(products + i[:, None] * (2 * B) + i[None, :], mask=inside[:, None] & inside[None, :], other=0.0)
+    for b in range(B):
+        own = tl.load(AA + b * B + b)
+        used = own > 0
+        before = j < b
+        weights = tl.load(AA + j * B + b, mask=before, other=0.0)
+        moved = tl.load(change + j[:, None] * WIDE + i[None, :], mask=before[:, None] & inside[None, :], other=0.0)
+        old = tl.where(i == B + b, 1.0, 0.0).to(tl.float64)
+        u = tl.where(i == b, 1.0, 0.0).to(tl.float64) - tl.sum(moved * weights[:, None], axis=0)
+        u = old + u / tl.where(used, own, 1.0)
+        part = tl.sum(P * u[:, None], axis=0)  # products are symmetric
+        square = tl.sum(u * part, axis=0)
+        length = tl.sqrt(tl.maximum(square, 1.0))
+        u = tl.where(used, u / length, old)
+        tl.store(new + b * (2 * B) + i, u, mask=inside)
+        tl.store(change + b * WIDE + i, u - old, mask=inside)
+        tl.debug_barrier()
+
+
+def move_atoms(AA: Tensor, products: Tensor) -> Tensor:
+    """Return the moves of a block of atoms, (B, 2 B), for AA (B, B) and inner products (2 B, 2 B), float64."""
+    B = len(AA)
+    size = triton.next_power_of_2(max(B, 8))
+    new, change = AA.new_empty((B, 2 * B)), AA.new_empty((B, 2 * size))
+    with torch.cuda.device(AA.device):
+        _move_atoms[(1,)](AA.contiguous(), products.contiguous(), new, change, B, SIZE=size, WIDE=2 * size, num_warps=8)
+    return new

@@ -67,9 +67,12 @@ def run_sweeps(experiment: Experiment, runner: JobRunner, scorer: Scorer, facts:
 def _setup(
     experiment: Experiment, runner: JobRunner, scorer: Scorer, counts: dict[Source, Path], scratch: Path
 ) -> Setup:
-    """Share the cores out: as many score, and give way to those who learn, since scoring takes longer than a GPU."""
+    """Share the cores out: as many score, and give way to those who learn, since scoring takes longer than a GPU.
+
+    A GPU has one learner: more would take it in turns, and wait for each other.
+    """
     cores = runner.workers or available_cores()
-    learners = max(1, min(experiment.processes, cores // 2))
+    learners = 1 if runner.device == "cuda" else max(1, min(experiment.processes, cores // 2))
     return Setup(
         counts,
         scorer.data,
