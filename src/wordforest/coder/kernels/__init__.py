@@ -1,13 +1,14 @@
 """The narrow waist: the few operations with several implementations. The array handed in picks one.
 
-NumPy arrays go to ``compiled`` (Numba), PyTorch tensors to ``arrays``; sparse products on a GPU are in ``fused``
-(Triton). ``tests/coder/plain.py`` defines what all must return.
+NumPy arrays go to ``compiled`` (Numba), PyTorch tensors to ``arrays``, or on a GPU to ``fused`` (Triton), which has its
+sparse products, too. ``tests/coder/plain.py`` defines what all must return.
 No default, check, random number or log line sits below this line.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ PerNode = Any  # one number for all nodes, or an array of shape (M,)
 
 _ROWS = 1024  # rows of a matrix that are squared at a time
 _TALL = 4096  # rows of a tall matrix that a thread takes at a time
+_TREES = 4, 128  # nodes of the largest tree: fewer are not worth a kernel of their own, more do not fit into one
 _TALL_DEVICE = 1 << 14  # rows in float64 at a time on a GPU
 
 
@@ -31,9 +33,7 @@ def namespace(array: Array) -> Any:
 def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
     """Return the prox of ``sum_i thresholds_i |a_group(i)|_2`` for every row of A, shape (V, M)."""
     if not isinstance(A, np.ndarray):
-        from wordforest.coder.kernels import arrays
-
-        return arrays.forest_prox(A, forest, thresholds)
+        return _on_tensors(A, forest).forest_prox(A, forest, thresholds)
     from wordforest.coder.kernels import compiled
 
     A = np.ascontiguousarray(A)
@@ -45,14 +45,28 @@ def forest_prox(A: Array, forest: Forest, thresholds: PerNode) -> Array:
 def forest_norms(A: Array, forest: Forest, weights: PerNode = 1.0) -> Array:
     """Return ``sum_i w_i |a_v,group(i)|_2`` of every row, shape (V,), float64."""
     if not isinstance(A, np.ndarray):
-        from wordforest.coder.kernels import arrays
-
-        return arrays.forest_norms(A, forest, weights)
+        return _on_tensors(A, forest).forest_norms(A, forest, weights)
     from wordforest.coder.kernels import compiled
 
     out = np.empty(len(A))
     compiled.forest_norms(np.ascontiguousarray(A), forest.parent, _per_node(weights, forest, out.dtype), out)
     return out
+
+
+def _on_tensors(A: Array, forest: Forest) -> Any:
+    """Return the module for tensors: the GPU's own kernels where they can be, else whole-array operations."""
+    if not (A.is_cuda and has_triton() and _TREES[0] <= _largest_tree(forest) <= _TREES[1]):
+        from wordforest.coder.kernels import arrays
+
+        return arrays
+    from wordforest.coder.kernels import fused
+
+    return fused
+
+
+@lru_cache(maxsize=32)
+def _largest_tree(forest: Forest) -> int:
+    return int((forest.end[forest.roots] - forest.roots).max())
 
 
 def _per_node(values: PerNode, forest: Forest, dtype: Any) -> Array:
