@@ -82,7 +82,7 @@ def _items(texts: Iterable[str]) -> str:
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join(markdown_table(header, rows, n_names=3))
+    return "\n".join(markdown_table(header, rows))
 
 
 def measures(scale: str, half: str) -> list[Measure]:
@@ -90,29 +90,30 @@ def measures(scale: str, half: str) -> list[Measure]:
     return [Measure(column.name, column.digits, ("scores", scale, half, column.name)) for column in COLUMNS]
 
 
-def _groups(records: Sequence[Record]) -> list[tuple[tuple[str, str, str], list[Record]]]:
-    """Return passes, lam and structure as text, with the records of all seeds."""
-    found: dict[Any, list[Record]] = {}
+def _groups(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
+    """Return a name for structure, lam and passes, with the records of all seeds."""
+    found: dict[str, list[Record]] = {}
     order = (NONE, *STRUCTURES)
     for record in sorted(records, key=lambda r: (r["passes"], r["lam"], order.index(r["structure"]))):
-        found.setdefault((str(record["passes"]), f"{record['lam']:g}", record["structure"]), []).append(record)
+        structure = "" if record["structure"] == NONE else f"{record['structure']}, "
+        found.setdefault(f"{structure}lam = {record['lam']:g}, {record['passes']} passes", []).append(record)
     return list(found.items())
 
 
 def _learned(records: Sequence[Record]) -> str:
-    header = ("passes", "lam", "structure", *(one.name for one in _FACTS), "density by depth")
+    header = ("codes", *(one.name for one in _FACTS), "density by depth")
     rows = []
     for group, own in _groups(records):
         depths = [Spread.of(values) for values in zip(*(r["density_by_depth"] for r in own), strict=True)]
         by_depth = " / ".join(f"{one.mean:.3f}" for one in depths if one)
-        rows.append((*group, *(_over(own, one) for one in _FACTS), by_depth))
+        rows.append((group, *(_over(own, one) for one in _FACTS), by_depth))
     return _table(header, rows)
 
 
 def _scores(records: Sequence[Record], scale: str, half: str) -> str:
     columns = [one for one in measures(scale, half) if any(one.of(record) is not None for record in records)]
-    rows = [(*group, *(_over(own, one) for one in columns)) for group, own in _groups(records)]
-    return _table(("passes", "lam", "structure", *(one.name for one in columns)), rows)
+    rows = [(group, *(_over(own, one) for one in columns)) for group, own in _groups(records)]
+    return _table(("codes", *(one.name for one in columns)), rows)
 
 
 def _over(records: Sequence[Record], measure: Measure) -> str:
@@ -138,7 +139,7 @@ def _compared(records: Sequence[Record], half: str) -> list[str]:
     for x, words in _AXES if every else ():
         columns = [*measures("raw", half), *(one for one in (DENSITY, ERROR, BITS) if one is not x)]
         rows = [row for curves in every for row in _at_places(curves, x, columns)]
-        header = ("passes", x.name, "structure", *(one.name for one in columns))
+        header = ("codes", *(one.name for one in columns))
         about = f"Curves over lam, read off at equal {words}; {_MISSING}: the curve does not reach. Items: {half}."
         blocks += [f"### At equal {words}", about, _table(header, rows)]
     return blocks + (["### The gap of the paper", _gap(every)] if every else [])
@@ -148,11 +149,11 @@ def _at_places(curves: Curves, x: Measure, columns: Sequence[Measure]) -> Iterab
     for where in curves.places(x):
         if not any(curves.over_seeds(x, where, x, structure) for structure in curves.structures):
             continue
-        place = (str(curves.passes), f"{where:.{x.digits}f}")
+        place = f"{x.name} {where:.{x.digits}f}, {curves.passes} passes"
         for structure in curves.structures:
             found = (_said(curves.over_seeds(x, where, y, structure), y) for y in columns)
-            yield (*place, structure, *found)
-        yield (*place, "tree - flat", *(_said(curves.difference(x, where, y), y, "+") for y in columns))
+            yield (f"{structure}, {place}", *found)
+        yield (f"tree - flat, {place}", *(_said(curves.difference(x, where, y), y, "+") for y in columns))
 
 
 def _gap(every: Sequence[Curves]) -> str:
