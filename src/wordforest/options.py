@@ -359,7 +359,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("spectrum", SPECTRUM, 0.5, "online weighted", "Init spectral: power of the singular values in codes."),
         Option("word_power", POWER, 0.0, "online additive", "A word counts like its frequency to this power."),
         Option("weights", WEIGHING, "none", "online weighted entries", _WEIGHTS, by={"entries": "abs"}),
-        Option("zeros", WEIGHT, 1.0, _GROUPED, "Weight of pairs that are not stored."),
+        Option("zeros", WEIGHT, 1.0, _GROUPED, "Weight of pairs that are not stored; 0 in the paper's Algorithm 1."),
         Option("eta", STEP, None, "entries word2vec nce rnn", "Step size at the start.", unset="searched", by=_ETA),
         Option("tau", WEIGHT, None, "entries", "Ridge on the dictionary.", unset="atoms of mean length one"),
         Option("sampling", choice("proportional", "uniform"), "proportional", "entries", "Draw by |x|, or all alike."),
