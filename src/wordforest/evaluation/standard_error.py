@@ -74,7 +74,8 @@ def over_items(effects: Array, clusters: Ids, *, within_relations: bool = False)
     freedom = int(known.sum()) - len(np.unique(relation[known]))
     if not freedom:
         return Variance(math.nan, 0)
-    shared = float(((sizes * (sizes - 1) / (sizes - 2.0) ** 2 * S**2)[known]).sum())
+    n = sizes[known].astype(np.float64)
+    shared = float((n * (n - 1) / (n - 2) ** 2 * S[known] ** 2).sum())
     return Variance(max(shared - single, single), freedom)
 
 

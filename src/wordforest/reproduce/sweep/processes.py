@@ -32,7 +32,7 @@ from wordforest.reproduce.sweep.score import Judge
 from wordforest.runtime.machine import Threads, one_thread
 from wordforest.settings import AssociationSettings
 
-_AHEAD = 2  # codes that wait for each process that scores
+_AHEAD = 1  # codes that wait for each process that scores
 _PATIENT = 10  # how much those who score give way
 _PAUSE = 0.2  # seconds between two looks at whether all processes live
 _THINNED = 0  # seed of the draw of counts
