@@ -44,6 +44,15 @@ def analogies(right: np.ndarray, pairs: np.ndarray) -> Outcome:
     return Outcome("analogy", "semantic", "accuracy", keys, right.astype(float), len(keys), clusters=pairs)
 
 
+def test_a_relation_of_two_pairs_adds_nothing_and_divides_by_nothing() -> None:
+    large = questions(1, 5)
+    both = np.concatenate([large, questions(1, 2) + 5])  # the last two vary against nothing; a warning is an error here
+    right = np.arange(len(both)) % 3 == 0
+    alone = scores_of([analogies(right[: len(large)], large)])[0]
+    together = scores_of([analogies(right, both)])[0]
+    assert np.isfinite([alone.low, alone.high, together.low, together.high]).all()
+
+
 class TestCoverage:
     def test_an_interval_over_questions_that_share_pairs_holds_the_truth(self) -> None:
         pairs, held, alone = questions(4, 12), 0, 0
