@@ -160,6 +160,11 @@ class TestVariance:
         found = over_items(np.array([3.0, -1, -2]), np.array([[0, 1], [0, 2], [1, 2]]))
         assert found == (6 * (4 + 1 + 9) - (9 + 1 + 4), 2)
 
+    def test_a_relation_of_one_couple_beside_a_larger_one_adds_nothing(self) -> None:
+        effects, pairs = np.array([3.0, -1, -2]), np.array([[0, 1], [0, 2], [1, 2]])
+        beside = over_items(np.append(effects, 5.0), np.vstack([pairs, [[3, 4]]]), within_relations=True)
+        assert beside == over_items(effects, pairs, within_relations=True)
+
     def test_items_that_share_nothing_vary_alone(self) -> None:
         effects = np.random.default_rng(0).standard_normal(400)
         shared = over_items(effects, np.arange(800).reshape(400, 2))

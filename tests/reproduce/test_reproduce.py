@@ -150,6 +150,24 @@ def test_published_vectors(data, tmp_path):
     assert "(0.4)" in (tmp_path / "out" / "REPORT.md").read_text()
 
 
+def test_words_and_vectors_of_two_files(data, tmp_path):
+    (tmp_path / "w.txt").write_text("cat\ndog\nhorse\nparis\nrome\n")
+    (tmp_path / "v.txt").write_text("1 0\n0.9 0.1\n0.7 0.2\n0 1\n0.1 1\n")
+    path = tmp_path / "t.toml"
+    path.write_text('[[model]]\nname = "V"\npath = "w.txt+v.txt"\n')
+    assert [row.size for row in reproduce(path, tmp_path / "out", data=data)] == [2]
+
+
+def test_a_file_that_cannot_be_read_stops_no_other(data, tmp_path):
+    (tmp_path / "v.txt").write_text("cat 1 0\ndog 0.9 0.1\nhorse 0.7 0.2\nparis 0 1\nrome 0.1 1\n")
+    (tmp_path / "broken.txt").write_text("cat 1 0\ndog 0.9\n")
+    path = tmp_path / "t.toml"
+    path.write_text('[[model]]\nname = "B"\npath = "broken.txt"\n[[model]]\nname = "V"\npath = "v.txt"\n')
+    broken, good = reproduce(path, tmp_path / "out", data=data)
+    assert "line 2" in broken.failure
+    assert good.scored
+
+
 def test_a_file_that_is_not_there_is_left_out_and_the_report_says_where_it_comes_from(data, tmp_path):
     vectors = tmp_path / "vectors"
     vectors.mkdir()

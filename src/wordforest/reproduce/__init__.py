@@ -11,7 +11,7 @@ from typing import Any
 from wordforest import store
 from wordforest.errors import InputError
 from wordforest.evaluation.datasets import demo_corpus
-from wordforest.reproduce.commands import FailedJobError, JobRunner
+from wordforest.reproduce.commands import JobRunner
 from wordforest.reproduce.plan import FILE, Experiment, Model, Trial, read_experiment, trials_of
 from wordforest.reproduce.report import as_report
 from wordforest.reproduce.results import Row, Scorer, against_reference, as_object
@@ -81,18 +81,28 @@ def reproduce(
 
 def _row(trial: Trial, runner: JobRunner, scorer: Scorer, home: Path) -> Row:
     model = trial.model
-    if model.method == FILE:
-        return Row(trial, scored=[scorer.score(model.name, home / model.path, model.scale)])
     try:
+        if model.method == FILE:
+            return Row(trial, scored=[scorer.score(model.name, _file(model, home), model.scale)])
         jobs = [runner.run(job) for job in trial.jobs]
-    except FailedJobError as error:
+    except InputError as error:  # of a job that failed, or of a file that cannot be read
         runner.report.say(f"failed: {error}")
         return Row(trial, failure=runner.shown(str(error)))
     return Row(trial, jobs, [scorer.score(job.folder.name, job.folder, model.scale) for job in jobs])
 
 
 def _is_there(model: Model, home: Path) -> bool:
-    return model.method != FILE or all((home / name).is_file() for name in model.path.split("+"))
+    return model.method != FILE or (home / model.path).is_file() or all(map(Path.is_file, _files(model, home)))
+
+
+def _file(model: Model, home: Path) -> Path:
+    """Return where a file of vectors is, two of them as WORDS+VECTORS."""
+    single = home / model.path
+    return single if single.is_file() else Path("+".join(map(str, _files(model, home))))
+
+
+def _files(model: Model, home: Path) -> list[Path]:
+    return [home / name for name in model.path.split("+")]
 
 
 def _absence(model: Model) -> str:

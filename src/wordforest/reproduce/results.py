@@ -215,7 +215,8 @@ def as_object(row: Row) -> dict[str, Any]:
 
 
 def _stamp(source: Path) -> list[Any]:
-    file = source / "codes.safetensors" if source.is_dir() else source
+    single = source if source.exists() else Path(str(source).rpartition("+")[2])  # the vectors of WORDS+VECTORS
+    file = source / "codes.safetensors" if source.is_dir() else single
     return [str(source), file.stat().st_size, file.stat().st_mtime_ns]
 
 
