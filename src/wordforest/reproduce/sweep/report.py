@@ -157,22 +157,18 @@ def _at_places(curves: Curves, x: Measure, columns: Sequence[Measure]) -> Iterab
 
 
 def _gap(every: Sequence[Curves]) -> str:
-    lines = []
+    rows = []
     for curves in every:
         for scale in SCALES:
             y = next(one for one in measures(scale, "all") if one.name == "syntactic")
             density, lam, share = curves.falls_to(PAPER_GAP, y, _PAPER_LAM)
-            says = "not reached" if density is None or lam is None else _crossed(density, lam)
-            lines.append(f"{curves.passes} passes, {_SAID[scale]}: {says} ({share:.0%} of the seeds)")
+            found = (_said(density, DENSITY), _MISSING if lam is None else f"{lam.mean:.2g}", f"{share:.0%}")
+            rows.append((f"{curves.passes} passes, {_SAID[scale]}", *found))
     about = (
         f"The paper's SC has {PAPER_GAP:.1%} of FOREST's syntactic score (11.84 of 24.38). Flat falls to that share of "
         f"the tree at lam = {_PAPER_LAM:g} at this density:"
     )
-    return f"{about}\n\n{_items(lines)}"
-
-
-def _crossed(density: Spread, lam: Spread) -> str:
-    return f"{_said(density, DENSITY)} non-zeros, lam about {lam.mean:.2g}"
+    return f"{about}\n\n{_table(('flat', DENSITY.name, 'lam', 'of the seeds'), rows)}"
 
 
 def _clear(setting: Setting, records: Sequence[Record], half: str) -> list[str]:
