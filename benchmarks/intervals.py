@@ -1,6 +1,6 @@
 """How often 95 % intervals of analogies hold the truth, on made-up answers to the real questions.
 
-python benchmarks/coverage.py --data DIR [--trials 200]
+python benchmarks/intervals.py --data DIR [--trials 200]
 
 A question is answered right with a chance that depends on its two pairs, on itself, and on the seed; truth is the mean
 over other pairs and seeds. Effects of pairs are as large as in real vectors: intervals of the same width come out.
