@@ -53,6 +53,10 @@ def test_a_relation_of_two_pairs_adds_nothing_and_divides_by_nothing() -> None:
     assert np.isfinite([alone.low, alone.high, together.low, together.high]).all()
 
 
+def single(right: np.ndarray) -> Outcome:
+    return Outcome("completion", "MSR", "accuracy", tuple(map(str, range(len(right)))), right * 1.0, len(right))
+
+
 class TestCoverage:
     def test_an_interval_over_questions_that_share_pairs_holds_the_truth(self) -> None:
         pairs, held, alone = questions(4, 12), 0, 0
@@ -61,8 +65,8 @@ class TestCoverage:
             right = rng.random(len(pairs)) < chance(rng, pairs, 1.5)
             score = scores_of([analogies(right, pairs)])[0]
             held += score.low <= 50 <= score.high
-            single = scores_of([Outcome("analogy", "x", "accuracy", tuple("a" * len(right)), right * 1.0, 1)])[0]
-            alone += single.low <= 50 <= single.high
+            unrelated = scores_of([single(right)])[0]
+            alone += unrelated.low <= 50 <= unrelated.high
         assert 0.91 <= held / N_TRIALS <= 0.985  # three standard errors are 0.038
         assert alone / N_TRIALS < 0.7  # questions taken one by one: far too sure
 
@@ -71,7 +75,8 @@ class TestCoverage:
         truth = 6 / math.pi * math.asin(0.5 / 2)  # Pearson's formula for normals with correlation 0.5
         for seed in range(N_TRIALS):
             rng = np.random.default_rng(seed)
-            words = np.array([rng.choice(n_words, 2, replace=False) for _ in range(n)])
+            one, step = rng.integers(0, n_words, n), rng.integers(1, n_words, n)
+            words = np.stack([one, (one + step) % n_words], axis=1)  # never twice the same
             (a, b), (x, y) = rng.standard_normal((2, n_words)), rng.standard_normal((2, n))
             gold = x + a[words].sum(axis=1)  # half of the variance is that of words
             cosine = 0.5 * gold + math.sqrt(0.75) * (y + b[words].sum(axis=1))
@@ -89,8 +94,7 @@ class TestCoverage:
             rng = np.random.default_rng(seed)
             skill = 0.5 + 0.08 * rng.uniform(-1, 1, S)  # as wide as the chance of 300 items
             difficulty = rng.random(n)
-            runs = [[Outcome("completion", "MSR", "accuracy", tuple(map(str, range(n))), 1.0 * (difficulty < s), n)]
-                    for s in skill]  # fmt: skip
+            runs = [[single(difficulty < s)] for s in skill]
             score = scores_of(*runs)[0]
             held += score.low <= 50 <= score.high
             first = scores_of(runs[0])[0]
@@ -122,7 +126,7 @@ class TestCompare:
     def test_seeds_that_are_the_same_are_paired(self) -> None:
         rng = np.random.default_rng(0)
         base = rng.random(400)
-        runs = [[[self.single(base < s + d)] for s in (0.3, 0.5, 0.7)] for d in (0.1, 0.0)]
+        runs = [[[single(base < s + d)] for s in (0.3, 0.5, 0.7)] for d in (0.1, 0.0)]
         one_by_one, apart = compare(*runs, paired=True)[0], compare(*runs)[0]
         assert one_by_one.difference == apart.difference
         assert one_by_one.p < 0.01 < 0.3 < apart.p
@@ -130,7 +134,7 @@ class TestCompare:
     def test_single_items_and_one_seed_are_as_resampled_items_and_mcnemar_have_it(self) -> None:
         rng = np.random.default_rng(0)
         first, second = (rng.random((2, 900)) < [[0.4], [0.35]]).astype(float)
-        found = compare([[self.single(first)]], [[self.single(second)]])[0]
+        found = compare([[single(first)]], [[single(second)]])[0]
         drawn = rng.integers(0, 900, (4000, 900))
         low, high = np.percentile(100 * (first - second)[drawn].mean(axis=1), [2.5, 97.5])
         assert (found.low, found.high) == pytest.approx((low, high), abs=0.3)  # of 8.7 points; percentiles are rough
@@ -148,10 +152,6 @@ class TestCompare:
         found = compare([[analogies(np.ones(2), pairs)]], [[analogies(np.zeros(2), pairs)]])[0]
         assert found.difference == 100
         assert all(math.isnan(x) for x in (found.low, found.high, found.p))
-
-    @staticmethod
-    def single(right: np.ndarray) -> Outcome:
-        return Outcome("completion", "MSR", "accuracy", tuple(map(str, range(len(right)))), right * 1.0, len(right))
 
 
 class TestVariance:
