@@ -178,6 +178,11 @@ class TestVariance:
         assert over_items(effects, pairs, within_relations=True).value == 0
         assert over_items(effects, pairs).value > 0
 
+    def test_the_relations_of_questions_are_given(self) -> None:
+        pairs = np.concatenate([questions(2, 5), [[10, 11], [11, 10]]])  # and one of two pairs, which says nothing
+        score = scores_of([analogies(np.repeat([1, 0, 1], [20, 20, 2]), pairs)])[0]
+        assert score.low == score.value == score.high
+
     def test_a_pair_of_one_word_counts_once(self) -> None:
         clusters = np.array([[0, 0], [1, 2], [3, 4], [5, 6]])
         found = over_items(np.array([3.0, -1, -1, -1]), clusters)

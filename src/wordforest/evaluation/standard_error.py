@@ -18,6 +18,8 @@ from wordforest.evaluation.bootstrap import Array
 
 Ids = NDArray[np.int64]
 
+_ROUNDING = 1e-20  # variances of sums of effects below it come from rounding
+
 
 class Variance(NamedTuple):
     """An estimated variance and its degrees of freedom; nan and 0 where nothing is known."""
@@ -100,7 +102,7 @@ def interval(value: float, variance: Variance, bounds: tuple[float, float]) -> t
 
     if math.isnan(value) or math.isnan(variance.value):
         return math.nan, math.nan
-    reach = float(stdtrit(variance.freedom, 0.975)) * math.sqrt(variance.value) if variance.value else 0.0
+    reach = float(stdtrit(variance.freedom, 0.975)) * math.sqrt(variance.value) if variance.value > _ROUNDING else 0.0
     return max(bounds[0], value - reach), min(bounds[1], value + reach)
 
 
@@ -110,7 +112,7 @@ def p_value(difference: float, variance: Variance) -> float:
 
     if math.isnan(difference) or difference == 0:
         return difference + 1  # nan stays nan
-    if not variance.value > 0:  # nan, or the same difference in every item and seed
+    if not variance.value > _ROUNDING:  # nan, or the same difference in every item and seed
         return math.nan
     return 2 * float(stdtr(variance.freedom, -abs(difference) / math.sqrt(variance.value)))
 
