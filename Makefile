@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
 
-.PHONY: demo test lint reports figures torture torture-cluster audit pictures clean
+.PHONY: demo test lint docs reports figures torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -20,6 +20,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, into site/: offline, and with any warning (a link, an anchor, a page that the navigation lacks) it fails.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Every results file of docs/reports anew: hours, and what was broken off is resumed. The docs' figures are of
 # enwiki_dev.txt.xz. Then make figures, which writes them into README and docs; a test compares them.
@@ -59,13 +63,17 @@ $(VENV)/.browser: | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
 $(VENV)/.torture: $(VENV)/.test

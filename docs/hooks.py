@@ -1,0 +1,169 @@
+"""What MkDocs does beside its own for the site (mkdocs.yml): pages made from the code, and pages of the repository.
+
+Markdown in the root of the repository (CHANGELOG.md) is a page under its name in lower case, the reference is made of
+the public names and of the commands, docs/reports gets a list. Links keep the form that works in the repository; here
+they are turned to where their target stands on the site, and the comments that tie figures to their files are taken
+out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+HOME = Path(__file__).resolve().parents[1]
+DOCS = HOME / "docs"
+ROOMS = ("coder", "evaluation", "figures", "interop", "reading", "text")
+MODULES = ("wordforest", *(f"wordforest.{room}" for room in ROOMS))
+_FENCE = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
+_COMMENT_LINE = re.compile(r"^<!--(?:(?!-->).)*-->\n", re.MULTILINE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
+
+
+def root_pages() -> dict[Path, str]:
+    """Return the pages of the repository's root, and where they stand on the site; the README is Home."""
+    pages = {path: path.name.lower() for path in sorted(HOME.glob("*.md"))}
+    return pages | {HOME / "README.md": "index.md"}
+
+
+def source_url() -> str | None:
+    """Return where the source can be read, as pyproject.toml has it."""
+    project = tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    url = project.get("urls", {}).get("Repository")
+    return f"{url}/blob/main" if url else None
+
+
+def commands_page() -> str:
+    """Return all commands with all of their options, as Typer describes them."""
+    import typer.main
+    from typer.cli import get_docs_for_click
+
+    import wordforest.cli  # noqa: F401 adds the commands
+    from wordforest.cli.command import app
+
+    group: Any = typer.main.get_command(app)
+    for one in group.commands.values():
+        one.short_help = one.help.partition("\n")[0]  # not cut
+        for option in one.params:
+            option.hidden = False  # the short help leaves some out
+    text = get_docs_for_click(obj=group, ctx=typer.Context(group), name="wordforest", title="Commands")
+    return _angles(text)
+
+
+def _angles(text: str) -> str:
+    """Keep <path> from being read as HTML, outside of code."""
+    parts = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if n % 2 else part.replace("<", "&lt;") for n, part in enumerate(parts))
+
+
+def names_of(module: str) -> list[str]:
+    """Return the public names of a module that are no modules."""
+    home = import_module(module)
+    return [name for name in sorted(home.__all__) if name not in {*ROOMS, "documents"}]
+
+
+def own_names(module: str) -> list[str]:
+    """Return the names that the page of a module shows: those that ``wordforest`` has are shown there."""
+    taken = set() if module == "wordforest" else set(names_of("wordforest"))
+    return [name for name in names_of(module) if name not in taken]
+
+
+def module_page(module: str) -> str:
+    """Return the page of a module: its docstring, then each name; those of ``wordforest`` itself stand there alone."""
+    shown = own_names(module)
+    also = [f"[`{name}`][wordforest.{name}]" for name in names_of(module) if name not in shown]
+    return "\n\n".join(
+        [
+            f"# {module}",
+            str(import_module(module).__doc__),
+            *([f"Also here: {', '.join(also)}."] if also else []),
+            *(f"::: {module}.{name}" for name in shown),
+        ]
+    )
+
+
+def reference_index() -> str:
+    """Return the front page of the reference: every public name with a link."""
+    lines = ["# Reference", "Made from the code: [commands](commands.md) with all options, and every public name."]
+    for module in MODULES:
+        names = ", ".join(f"[`{name}`][{module}.{name}]" for name in own_names(module))
+        lines.append(f"**[{module}]({module.rpartition('.')[2]}.md)**: {names}")
+    return "\n\n".join(lines) + "\n"
+
+
+def title_of(page: Path) -> str:
+    """Return the first heading of a page."""
+    return page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
+def reports_index() -> str:
+    """Return the list of results files by their titles."""
+    rows = [f"- [{title_of(path)}]({path.name})" for path in sorted((DOCS / "reports").glob("*.md"))]
+    return "\n".join(
+        ["# Reports", "", "Every measured figure of these pages is tied to one of these files.", "", *rows]
+    )
+
+
+def made_pages() -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield the pages that are made, each with its maker."""
+    for path, name in root_pages().items():
+        if name != "index.md":
+            yield name, partial(path.read_text, encoding="utf-8")
+    yield "reports/index.md", reports_index
+    yield "reference/index.md", reference_index
+    yield "reference/commands.md", commands_page
+    for module in MODULES:
+        yield f"reference/{module.rpartition('.')[2]}.md", partial(module_page, module)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made."""
+    from mkdocs.structure.files import File
+
+    for name, make in made_pages():
+        files.append(File.generated(config, name, content=make()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Take the ties of figures out, and turn links to where their targets stand."""
+    parts = _FENCE.split(markdown)
+    return "".join(part if n % 2 else _turned(part, page.file.src_uri) for n, part in enumerate(parts))
+
+
+def _turned(text: str, uri: str) -> str:
+    text = _COMMENT.sub("", _COMMENT_LINE.sub("", text))
+    return _LINK.sub(lambda match: site_link(*match.groups(default=""), uri=uri), text)
+
+
+def site_link(text: str, link: str, anchor: str, *, uri: str) -> str:
+    """Return a link of a page as the site has it; a file's name gives way to the title of its page."""
+    homes = {name: path.parent for path, name in root_pages().items() if name != "index.md"}
+    target = Path(os.path.normpath(homes.get(uri, (DOCS / uri).parent) / link))
+    at = place(target)
+    if at is None:
+        return f"[{text}]({source_url()}/{target.relative_to(HOME)})" if source_url() else text
+    if text.endswith(".md") and target.is_file():
+        text = title_of(target)
+    return f"[{text}]({os.path.relpath(at, Path(uri).parent)}{anchor})"
+
+
+def place(target: Path) -> str | None:
+    """Return where a file or folder of the repository stands on the site, if it does."""
+    if target in root_pages():
+        return root_pages()[target]
+    if target.suffix == ".ipynb" or not target.is_relative_to(DOCS):
+        return None
+    return str(target.relative_to(DOCS)) + ("/index.md" if target.is_dir() else "")
