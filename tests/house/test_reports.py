@@ -84,7 +84,7 @@ def test_a_results_file_is_fresh_until_what_it_measures_changes(
         subprocess.run([*git, *command], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:7]
     monkeypatch.setitem(tool["is_fresh"].__globals__, "HOME", tmp_path)
-    path, entry = tmp_path / "r.json", {"measures": ["measured.py"]}
+    path, entry = tmp_path / "r.json", {"measures": ["measured.py"], "command": "python benchmarks/one.py"}
     assert not tool["is_fresh"](path, entry)
     for found, fresh in (
         ({"commit": head}, True),
