@@ -128,6 +128,17 @@ def made_pages() -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"reference/{module.rpartition('.')[2]}.md", partial(module_page, module)
 
 
+def unnamed(nav: str) -> list[str]:
+    """Return the pages of the root that a navigation does not name."""
+    return [name for name in root_pages().values() if name not in nav]
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Put pages of the root that mkdocs.yml does not name under Contributing."""
+    part = next(part["Contributing"] for part in config.nav or [] if "Contributing" in part)
+    part.extend(unnamed(str(config.nav)))
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made."""
     from mkdocs.structure.files import File
