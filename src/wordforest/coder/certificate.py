@@ -59,7 +59,15 @@ def zero_is_best(XD: Array, penalty: Penalty) -> Array:
 def lam_max(XD: Array, penalty: Penalty) -> float:
     """Return the smallest ``lam`` for which the codes of all these words, XD (b, M), are zero.
 
-    The penalty's own lam does not matter. Infinity if no lam makes them zero: without a penalty.
+    The penalty's own lam does not matter. Infinity if no lam makes them zero: without a penalty. With the lasso it is
+    ``2 max |x . d|``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X, D = np.array([[1.0, 2.0, 3.0]]), np.eye(3)
+        >>> round(wf.coder.lam_max(X @ D, wf.coder.L1(lam=1.0)), 6)
+        6.0
     """
     unit, rows = with_lam(penalty, 1.0), wide(XD)
     rows = rows[~_vanishes(rows, unit, 0.0)]

@@ -48,7 +48,16 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """``DD = D'D`` (M, M) and what solvers derive from it once per dictionary."""
+    """``DD = D'D`` (M, M) of a dictionary D (C, M), and what solvers derive from it once per dictionary.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> D = np.eye(3)[:, :2]
+        >>> gram = wf.coder.Gram(D.T @ D)
+        >>> gram.lipschitz, gram.rho
+        (2.0, 2.0)
+    """
 
     DD: Array
 
@@ -117,9 +126,20 @@ def fista(
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> Codes:
-    """Accelerated proximal gradient (Beck and Teboulle 2009), restarted word by word when it overshoots.
+    """Code words, XD (b, M), by accelerated proximal gradient (Beck and Teboulle 2009), restarted when it overshoots.
 
-    Stops when the last step of every word is at most ``tol`` times the length of its code.
+    Each word has ``min_a |x - D a|^2 + lam Omega(a)``, through ``XD = X @ D`` and ``DD = D'D`` alone; ``start`` (b, M)
+    are first codes. Stops when the last step of every word is at most ``tol`` times the length of its code. What comes
+    back has the codes ``A`` (b, M), ``n_iter`` and ``converged``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X, D = np.array([[2.0, 0.1], [0.0, 3.0]]), np.eye(2)
+        >>> codes = wf.coder.fista(X @ D, wf.coder.Gram(D.T @ D), wf.coder.L1(lam=1.0))
+        >>> codes.A.round(3), codes.converged
+        (array([[1.5, 0. ],
+               [0. , 2.5]]), True)
     """
     xp = namespace(XD)
     step = 1 / gram.lipschitz
@@ -148,11 +168,21 @@ def admm(
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> Codes:
-    """Alternating directions (Boyd et al. 2011), over-relaxed, with one inverse per dictionary.
+    """Code words, XD (b, M), by alternating directions (ADMM, Boyd et al. 2011).
 
-    ``A`` minimises the loss plus ``rho/2 |A - Z + U|^2``, ``Z`` is the prox and has the exact zeros, ``U`` is the
-    scaled dual. A warm start sets U to what it is at the solution, the scaled gradient of the loss. Stops when both
-    ``Z`` and the gap between A and Z move by at most ``tol`` times the length of every word's code.
+    Over-relaxed, with one inverse per dictionary. Arguments and result are those of ``fista``. ``A`` minimises the loss
+    plus ``rho/2 |A - Z + U|^2``, ``Z`` is the prox and has the exact zeros, ``U`` is the scaled dual. A warm start sets
+    U to what it is at the solution, the scaled gradient of the loss. Stops when both ``Z`` and the gap between A and Z
+    move by at most ``tol`` times the length of every word's code.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X, D = np.array([[2.0, 0.1], [0.0, 3.0]]), np.eye(2)
+        >>> codes = wf.coder.admm(X @ D, wf.coder.Gram(D.T @ D), wf.coder.L1(lam=1.0))
+        >>> codes.A.round(3), codes.converged
+        (array([[1.5, 0. ],
+               [0. , 2.5]]), True)
     """
     xp = namespace(XD)
     Z = xp.zeros_like(XD) if start is None else start
@@ -455,10 +485,19 @@ def encode(
 ) -> Codes:
     """Code all rows of X (V, C), a matrix or Rows, with the dictionary D (C, M), in blocks that stay in cache.
 
-    ``lengths`` (V,) are numbers by which rows are divided first.
+    ``min_a |x - D a|^2 + lam Omega(a)`` for every row x; ``lengths`` (V,) are numbers by which rows are divided first.
+    Every row is solved to a duality gap of ``tol * |x|^2`` (default 1e-6 in float32, 1e-9 in float64). What comes back
+    has the codes ``A`` (V, M), where X is: tensors if that is a GPU; ``gap``, the worst over the rows; ``n_iter``;
+    ``converged``.
 
-    Every row is solved to a duality gap of ``tol * |x|^2`` (default 1e-6 in float32, 1e-9 in float64); the worst is
-    returned. Codes are where X is: tensors if that is a GPU.
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X, D = np.array([[2.0, 1.0, 0.0], [0.0, 0.0, 3.0]]), np.eye(3)
+        >>> codes = wf.coder.encode(X, D, wf.coder.ForestL2(wf.Forest([-1, 0, -1]), lam=1.0))
+        >>> codes.A.round(3), codes.converged
+        (array([[1.515, 0.379, 0.   ],
+               [0.   , 0.   , 2.5  ]]), True)
     """
     rows = as_rows(X, executor)
     (V, _), M = rows.shape, D.shape[1]

@@ -58,18 +58,31 @@ _START = 0.01  # first products d.a, as a share of the values of X
 
 @dataclass(frozen=True)
 class EntrySettings(Checked):
-    """How to learn. ``eta=None`` searches a step size; steps fall to zero in a line. ``zeros`` is W, ``blocks`` P.
+    """How to learn from entries.
 
-    ``tau=None`` is the ridge under which atoms have length one in the mean square.
+    Args:
+        epochs: Passes at most; a pass makes as many visits as there are entries.
+        eta: Step size, which falls to zero in a line; searched if None.
+        tau: Ridge on the dictionary; if None the one under which atoms have length one in the mean square.
+        sampling: proportional draws entries by their weights, uniform all alike.
+        zeros: W, the weight of pairs that are not stored.
+        blocks: P, rounds of a pass; with unstored pairs, more help. Never the number of workers: bits would differ.
+        tol: Stop when a pass lowers the objective by at most this share.
+        seed: Of the start and of the order of visits.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.coder.EntrySettings(epochs=5, zeros=0.0).blocks
+        32
     """
 
-    epochs: int = default("epochs", "entries")  # passes at most; a pass makes as many visits as there are entries
+    epochs: int = default("epochs", "entries")
     eta: float | None = default("eta", "entries")
     tau: float | None = default("tau")
     sampling: Literal["proportional", "uniform"] = default("sampling")
     zeros: float = default("zeros")
-    blocks: int = 32  # rounds of a pass; with unstored pairs, more help. Never the number of workers: bits would differ
-    tol: float = default("tol", "entries")  # stop when a pass lowers the objective by at most this share
+    blocks: int = 32
+    tol: float = default("tol", "entries")
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -90,12 +103,24 @@ def learn_from_entries(
     on_step: OnStep | None = None,
     allocate: Allocate = np.empty,
 ) -> Learned:
-    """Learn a dictionary and codes from the stored entries of X (V, C), a matrix or Rows, in its type.
+    """Learn D (C, M) and A (V, M) from the stored entries of X (V, C), a matrix or Rows, in its type: Algorithm 1.
 
-    ``weights`` (nnz,) says how much each stored pair counts, in the order of ``X.data``; |x| if it is left out.
-    ``on_step`` and ``resume`` are those of ``learn``. For matrices larger than memory the arrays of X may be mapped
-    from files, and ``allocate(length, dtype)`` may make an array in a file for the cut entries, 24 bytes each in
-    float32; the bits stay the same.
+        sum over stored of w (x - d.a)^2  +  W sum over unstored of (d.a)^2
+            +  lam sum_v Omega(a_v)  +  tau sum_c |d_c|^2
+
+    ``weights`` (nnz,) is w, how much each stored pair counts, in the order of ``X.data``; |x| if it is left out.
+    ``on_step(step, state)`` hears of every step, and ``resume`` goes on from such a state. For matrices larger than
+    memory the arrays of X may be mapped from files, and ``allocate(length, dtype)`` may make an array in a file for the
+    cut entries, 24 bytes each in float32; the bits stay the same.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X = np.array([[4, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float)
+        >>> penalty = wf.coder.ForestL2(wf.Forest([-1, -1]), lam=0.01)
+        >>> learned = wf.coder.learn_from_entries(X, penalty, n_components=2)
+        >>> learned.D.shape, learned.A.shape
+        ((4, 2), (4, 2))
     """
     learner = Entries(as_rows(X, executor), penalty, n_components, settings, weights, allocate)
     return learn(learner, resume=resume, on_step=on_step)

@@ -43,27 +43,50 @@ def _learns_on(coder: ForestCoder) -> bool:
 
 
 class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Codes the rows of any matrix, sparse or dense, under the forest penalty.
+    """Codes the rows of any matrix X (V, C), sparse or dense, under the forest penalty.
 
-    Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over dictionaries with columns in the unit ball; there is no
-    1/2 before the loss. ``lam="auto"`` is chosen so that about ``density`` of all codes are not zero. ``forest`` (a
-    Forest or a list of parents) takes the place of ``trees`` and ``branching``; ``depth_weights`` gives a weight of the
-    penalty for each depth, the last going for all below. ``additive`` trees (``coder/additive.py``) have a parent on
-    wherever a child is: it has what it has itself plus all that its children have; rows are divided by their lengths,
-    and lam is that of such rows. ``nonnegative`` keeps codes at or above zero,
-    ``nonnegative_dictionary`` the dictionary. ``init`` says where the dictionary begins: random, rows of X, nested
-    clusters of rows, grown (nested clusters that also find the shape of the trees, with at most as many nodes),
-    spectral (rotated singular vectors), or a Start object. ``weights`` says how much each stored pair of X counts (all
-    pairs of a dense X are stored): a sparse matrix with the pattern of X, an array in the order of ``X.data``, or a
-    function that takes X and returns either; ``zeros`` is the weight of all pairs that are not stored. After a nested
-    or grown start the trees that explain most rows come first. ``learner="entries"`` is the paper's Algorithm 1, whose
-    weights are |x| unless they are given; ``zeros=0`` is the paper's. Learning ends when a pass gains less than ``tol``
-    times the objective, or with ``tol_of="penalty"`` times lam Omega. ``device="cuda"`` computes on a GPU, for the
-    learner online.
+    Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over codes A (V, M) and dictionaries D (C, M) with columns in
+    the unit ball, where ``Omega(a) = sum over nodes i of w_i |a_i and all its descendants|_2``; there is no 1/2 before
+    the loss. Learning ends when a pass gains less than ``tol`` times the objective, or with ``tol_of="penalty"`` times
+    lam Omega. After a nested or grown start the trees that explain most rows come first.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``lam_``; ``history_``, a list of
     steps; ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for
-    this dictionary; ``n_iter_``, passes over the rows.
+    this dictionary; ``n_iter_``, passes over the rows. The examples of the methods go on from the one below.
+
+    Args:
+        trees: Number of trees.
+        branching: Children of a node at each depth; M is 13 a tree for 3,3.
+        lam: Weight of the penalty; ``"auto"`` finds one for which about ``density`` of all codes are not zero.
+        forest: A Forest or a list of parents, in place of ``trees`` and ``branching``.
+        depth_weights: w for each depth, the last going for all below; all 1 if None.
+        density: The share of codes that ``lam="auto"`` aims at; by the shape of the forest if None.
+        additive: A parent is on wherever a child is: it has what it has itself plus all that its children have. Rows
+            are divided by their lengths, and lam is that of such rows.
+        nonnegative: Keep codes at or above zero.
+        nonnegative_dictionary: Keep the dictionary at or above zero.
+        init: Where the dictionary begins: random, rows (of X), nested (clusters of rows), grown (nested clusters that
+            also find the shape of the trees, with at most as many nodes), spectral (rotated singular vectors), or a
+            Start.
+        learner: online, or entries: the paper's Algorithm 1, whose weights are |x| unless they are given.
+        epochs: Passes over the rows at most.
+        tol: See above.
+        tol_of: See above.
+        weights: How much each stored pair of X counts (all pairs of a dense X are stored): a sparse matrix with the
+            pattern of X, an array (nnz,) in the order of ``X.data``, or a function that takes X and returns either.
+        zeros: Weight of all pairs that are not stored; 0 is the paper's for entries.
+        device: ``"cuda"`` computes on a GPU, for the learner online.
+        n_jobs: Threads; None and -1 mean all cores. The bits are the same.
+        random_state: Seed of the start and of the order of rows.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X = np.array([[4, 2, 0, 0], [5, 3, 0, 0], [3, 1, 0, 0], [2, 4, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float)
+        >>> coder = wf.ForestCoder(trees=2, branching=(2,), lam=0.01, init="nested", nonnegative=True, random_state=0)
+        >>> A = coder.fit_transform(X)
+        >>> A.shape, coder.components_.shape
+        ((6, 6), (6, 4))
     """
 
     def __init__(
@@ -114,6 +137,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return a coder whose trees are made to be read: additive, from nested clusters, with few nodes a row.
 
         lam is found for the density asked for, whatever the matrix: associations, tf-idf, dense embeddings.
+
+        Examples:
+            >>> wf.ForestCoder.readable(trees=2).additive
+            True
         """
         known = cls().get_params()
         preset = {name: value for name, value in PRESETS["readable"].settings.items() if name in known}
@@ -123,12 +150,21 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Learn the dictionary from the rows of X (V, C); a row of weight 2 counts like two rows.
 
         A start that looks at the data sees every row of positive weight once.
+
+        Examples:
+            >>> coder.fit(X, sample_weight=[2, 1, 1, 1, 1, 1]).components_.shape
+            (6, 4)
         """
         self.fit_transform(X, y, sample_weight)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:  # noqa: ARG002 scikit-learn's
-        """Learn the dictionary and return the codes A (V, M)."""
+        """Learn the dictionary and return the codes A (V, M).
+
+        Examples:
+            >>> coder.fit_transform(X).shape
+            (6, 6)
+        """
         X = self._validated(X, reset=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         fitted = fit(self._rows(X), self._plan(X, weights))
@@ -184,7 +220,13 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     @available_if(_learns_on)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
-        """Go on learning with more rows. What was learned before stays in sums of fixed size, not in rows."""
+        """Go on learning with more rows, (n, C). What was learned before stays in sums of fixed size, not in rows.
+
+        Examples:
+            >>> online = wf.ForestCoder(trees=2, branching=(2,), random_state=0)
+            >>> online.partial_fit(X[:3]).partial_fit(X[3:]).components_.shape
+            (6, 4)
+        """
         if self.learner != "online" or self.lam == "auto" or not self._loss(None).is_plain:
             raise InputError(
                 "more rows are learned by the learner online, with a number for lam and without weights: only there do "
@@ -220,6 +262,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Without weights of pairs each row is certain to be within 1e-6 ``|x|^2`` of its best objective, in float64
         within 1e-9.
+
+        Examples:
+            >>> coder.transform(X[:2]).shape
+            (2, 6)
         """
         check_is_fitted(self)
         check_device(self.device)
@@ -235,12 +281,23 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return np.asarray(on_host(codes.A))
 
     def inverse_transform(self, A: Any) -> Array:
-        """Return what codes A (V, M) stand for, ``A D'``, shape (V, C)."""
+        """Return what codes A (V, M) stand for, ``A D'``, shape (V, C).
+
+        Examples:
+            >>> coder.inverse_transform(A[:2]).round().astype(int)
+            array([[4, 2, 0, 0],
+                   [5, 3, 0, 0]])
+        """
         check_is_fitted(self)
         return np.asarray(A @ self.components_)
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 scikit-learn's signature
-        """Return the share of ``|X|^2`` that the codes of X explain; 1 is all."""
+        """Return the share of ``|X|^2`` that the codes of X (V, C) explain, ``1 - |X - A D'|^2 / |X|^2``; 1 is all.
+
+        Examples:
+            >>> coder.score(X) > 0.99
+            True
+        """
         A = self.transform(X)
         X = self._validated(X, reset=False)
         energy = float(row_squares(X).sum())
@@ -251,6 +308,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return a name for every column of A, (M,): its node, then the two columns of X that are strongest there.
 
         Such as ``130.oil.opec``. Where no names of the columns of X are known or given, they are ``forestcoder130``.
+
+        Examples:
+            >>> coder.get_feature_names_out(["bike", "wheel", "cake", "sugar"])[0]
+            '0.bike.wheel'
         """
         check_is_fitted(self)
         columns = _check_feature_names_in(self, input_features, generate_names=False)

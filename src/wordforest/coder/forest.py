@@ -23,8 +23,13 @@ class Forest:
 
     Preorder makes a node and all its descendants one slice: the group of node i is ``slice(i, end[i])``.
 
-    >>> Forest([-1, 0, 1, 1, 0]).end.tolist()
-    [5, 4, 3, 4, 5]
+    Examples:
+        >>> import wordforest as wf
+        >>> forest = wf.Forest([-1, 0, 1, 1, 0])
+        >>> forest
+        Forest(5 nodes, 1 trees, depth 3)
+        >>> list(range(1, forest.end[1]))  # node 1 and all below it
+        [1, 2, 3]
     """
 
     def __init__(self, parent: Iterable[int]) -> None:
@@ -37,6 +42,10 @@ class Forest:
         """Return ``trees`` equal trees in which a node at depth d has ``branching[d]`` children.
 
         The paper's forests are ``complete(4)``, ``complete(20)`` and ``complete(40)``: 13 nodes a tree.
+
+        Examples:
+            >>> wf.Forest.complete(trees=2, branching=(2,)).parent
+            array([-1,  0,  0, -1,  3,  3], dtype=int32)
         """
         if trees < 1:
             raise ForestError(f"trees = {trees}, but a forest needs at least one tree.")
@@ -54,7 +63,12 @@ class Forest:
 
     @classmethod
     def flat(cls, n: int) -> Forest:
-        """Return n trees of one node each; the forest penalty is then the lasso."""
+        """Return n trees of one node each; the forest penalty is then the lasso.
+
+        Examples:
+            >>> wf.Forest.flat(3).parent
+            array([-1, -1, -1], dtype=int32)
+        """
         return cls.complete(n, ())
 
     def __len__(self) -> int:
@@ -71,7 +85,12 @@ class Forest:
 
     @cached_property
     def end(self) -> NDArray[np.int32]:
-        """End of every node's group, shape (M,): node i and its descendants are i .. end[i] - 1."""
+        """End of every node's group, shape (M,): node i and its descendants are i .. end[i] - 1.
+
+        Examples:
+            >>> forest.end.tolist()
+            [5, 4, 3, 4, 5]
+        """
         end = np.arange(1, len(self) + 1, dtype=np.int32)
         for i in reversed(range(len(self))):
             if (p := self.parent[i]) >= 0:
@@ -80,7 +99,12 @@ class Forest:
 
     @cached_property
     def depth(self) -> NDArray[np.int32]:
-        """Depth of every node, shape (M,); roots have depth 0."""
+        """Depth of every node, shape (M,); roots have depth 0.
+
+        Examples:
+            >>> forest.depth
+            array([0, 1, 2, 2, 1], dtype=int32)
+        """
         depth = np.zeros(len(self), dtype=np.int32)
         for i, p in enumerate(self.parent):
             if p >= 0:
@@ -89,11 +113,21 @@ class Forest:
 
     @cached_property
     def roots(self) -> NDArray[np.int32]:
-        """The root of every tree, in order."""
+        """The root of every tree, in order, shape (trees,).
+
+        Examples:
+            >>> forest.roots
+            array([0], dtype=int32)
+        """
         return _frozen(np.flatnonzero(self.parent < 0))
 
     def children(self, node: int) -> list[int]:
-        """Return the children of a node, in order."""
+        """Return the children of a node, in order.
+
+        Examples:
+            >>> forest.children(0)
+            [1, 4]
+        """
         return [int(i) for i in np.flatnonzero(self.parent == node)]
 
 

@@ -45,6 +45,15 @@ def lam_for_density(
     That is within a hundredth of it, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps
     down from ``lam_max``, to ``smallest`` times that, then halvings of log lam. ``seen`` makes of codes what the
     density is of.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X, D = np.array([[1.0, 2.0, 3.0, 4.0]]), np.eye(4)
+        >>> gram, penalty = wf.coder.Gram(D.T @ D), wf.coder.L1(lam=1.0)
+        >>> lam = wf.coder.lam_for_density(X @ D, gram, penalty, density=0.5)
+        >>> 4 < lam < 6  # |a_i| = max(|x_i| - lam / 2, 0): two of four are left
+        True
     """
     if not 0 <= density <= 1:
         raise InputError(f"density = {density}, but a share of non-zeros lies between 0 and 1.")

@@ -73,8 +73,18 @@ def discount(sums: Array, threshold: float) -> Array:
 def weighing(text: str) -> Weighing:
     """Return what ``none``, ``abs``, ``count:P``, ``count:P,T``, ``count:P,T,L`` or ``glove:X,P`` stands for.
 
-    >>> weighing("glove:100,0.75")
-    Weighing(kind='glove', numbers=(100.0, 0.75))
+    It makes weights (nnz,) from the values x (nnz,) and the counts n (nnz,) of the stored pairs: 1 (None), ``|x|``,
+    ``(n / mean n)^P`` or ``min(1, n / X)^P``. T drops frequent words first as word2vec does; pairs below L are not
+    stored.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> glove = wf.coder.weighing("glove:100,0.75")
+        >>> glove
+        Weighing(kind='glove', numbers=(100.0, 0.75))
+        >>> glove(values=np.ones(3), counts=np.array([10.0, 100.0, 1000.0])).round(2)
+        array([0.18, 1.  , 1.  ])
     """
     kind, _, rest = text.partition(":")
     try:
@@ -94,6 +104,13 @@ def objective(X: Any, D: Array, A: Array, penalty: Penalty) -> float:
     """Return the paper's first objective, ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over all pairs, in float64.
 
     X is (V, C), sparse or dense; D (C, M); A (V, M).
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X, D = np.array([[2.0, 0.0], [0.0, 3.0]]), np.eye(2)
+        >>> wf.coder.objective(X, D, np.array([[1.0, 0.0], [0.0, 3.0]]), wf.coder.L1(lam=0.5))  # 1 + 0.5 * 4
+        3.0
     """
     D = D.astype(np.float64)
     DD = D.T @ D  # (M, M)

@@ -34,20 +34,36 @@ _SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
 
 @dataclass(frozen=True)
 class OnlineSettings:
-    """How to learn. ``batches`` is the number of dictionary updates in a pass over the words, fewer if they are few."""
+    """How to learn online.
+
+    Args:
+        epochs: Passes at most.
+        tol: Stop when moving the dictionary lowers the objective by less than this share in a pass.
+        tol_of: What ``tol`` is a share of: objective or penalty.
+        batches: Dictionary updates in a pass over the words, fewer if they are few.
+        solver: Codes the words of a batch: ``admm`` or ``fista``.
+        inner_iter: Iterations on a batch; warm starts carry the rest into the next pass.
+        exact_tol: Relative duality gap of the last pass; by the type of X if None.
+        seed: Of the start and of the order of words.
+        nonnegative: Atoms without negative values; codes are the penalty's business.
+        revive: Atoms that no word uses start anew; where a start has given them a meaning, better not.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.coder.OnlineSettings(epochs=5, solver=wf.coder.fista).batches
+        8
+    """
 
     epochs: int = default("epochs", "online")
-    tol: float = default(
-        "tol", "online"
-    )  # stop when moving the dictionary lowers the objective by less than this share in a pass
+    tol: float = default("tol", "online")
     tol_of: TolOf = default("tol_of")
     batches: int = 8
     solver: Solver = admm
-    inner_iter: int = 5  # iterations on a batch; warm starts carry the rest into the next pass
-    exact_tol: float | None = None  # relative duality gap of the last pass; None: by the type of X
+    inner_iter: int = 5
+    exact_tol: float | None = None
     seed: int = 0
-    nonnegative: bool = False  # atoms without negative values; codes are the penalty's business
-    revive: bool = True  # atoms that no word uses start anew; where a start has given them a meaning, better not
+    nonnegative: bool = False
+    revive: bool = True
 
 
 def learn_online(
@@ -62,10 +78,21 @@ def learn_online(
     executor: Executor | None = None,
     on_step: OnStep | None = None,
 ) -> Learned:
-    """Learn a dictionary with ``n_components`` atoms and the codes of all rows of X (V, C), a matrix or Rows.
+    """Learn a dictionary D (C, M), M = ``n_components``, and the codes A (V, M) of all rows of X (V, C).
 
+    X is a matrix or Rows. Minimises ``|X - A D'|^2 + lam sum_v Omega(a_v)`` with columns of D of length at most 1.
     ``start`` is the first dictionary, (C, M); random directions if it is left out. ``weights`` (V,) says how much each
-    row counts. ``on_step`` and ``resume`` are those of ``learn``.
+    row counts. ``on_step(step, state)`` hears of every step, and ``resume`` goes on from such a state. What comes back
+    has ``D``, ``A``, ``history``, ``gap`` and ``converged``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X = np.array([[4, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float)
+        >>> penalty = wf.coder.ForestL2(wf.Forest([-1, -1]), lam=0.1)
+        >>> learned = wf.coder.learn_online(X, penalty, n_components=2)
+        >>> learned.D.shape, learned.A.shape, learned.gap < 1e-6
+        ((4, 2), (4, 2), True)
     """
     rows = as_rows(X, executor)
     return learn(Online(rows, penalty, n_components, settings, start, weights), resume=resume, on_step=on_step)

@@ -52,12 +52,14 @@ def with_lam(penalty: P, lam: float) -> P:
 
 
 def depth_weights(forest: Forest, by_depth: Sequence[float] | None) -> tuple[float, ...] | None:
-    """Return the weight of every node, given one for each depth, the roots' first, the last going for all below.
+    """Return the weight of every node, (M,), given one for each depth, the roots' first, the last going for all below.
 
     None, for all 1, if none are given.
 
-    >>> depth_weights(Forest([-1, 0, 0, -1]), (0.5, 1.0))
-    (0.5, 1.0, 1.0, 0.5)
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.coder.depth_weights(wf.Forest([-1, 0, 0, -1]), (0.5, 1.0))
+        (0.5, 1.0, 1.0, 0.5)
     """
     if by_depth is None or not len(by_depth):
         return None
@@ -68,9 +70,19 @@ def depth_weights(forest: Forest, by_depth: Sequence[float] | None) -> tuple[flo
 class ForestL2:
     """The paper's penalty: ``Omega(a) = sum over nodes i of w_i | a_i and all its descendants |_2``.
 
-    ``weights`` holds a positive w for each node (None: all 1). With signed codes a node is non-zero only if its parent
-    is. ``nonnegative`` adds the constraint a >= 0: the value is infinite where a code is negative. There a parent may
-    be zero above a node that is not: the constraint holds it.
+    ``weights`` (M,) holds a positive w for each node (None: all 1). With signed codes a node is non-zero only if its
+    parent is. ``nonnegative`` adds the constraint a >= 0: the value is infinite where a code is negative. There a
+    parent may be zero above a node that is not: the constraint holds it.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> penalty = wf.coder.ForestL2(wf.Forest([-1, 0, -1]), lam=1.0)
+        >>> A = np.array([[3.0, 4.0, 0.5]])
+        >>> penalty.per_word(A)  # 5 for the first tree, 4 for its leaf, 0.5 for the other tree
+        array([9.5])
+        >>> penalty.prox(A, step=1.0).round(2)  # the other tree is gone
+        array([[2.29, 2.29, 0.  ]])
     """
 
     forest: Forest
@@ -88,12 +100,15 @@ class ForestL2:
         return 1.0 if self.weights is None else np.array(self.weights)
 
     def per_word(self, A: Array) -> Array:
-        """Return ``lam * Omega(a_v)`` of every row, shape (V,), float64."""
+        """Return ``lam * Omega(a_v)`` of every row of A (V, M), shape (V,), float64."""
         values = self.lam * kernels.forest_norms(A, self.forest, self._per_node)
         return _forbid_negative(values, A) if self.nonnegative else values
 
     def prox(self, A: Array, step: float) -> Array:
-        """Return the exact prox: block thresholding of every group, leaves before roots, negatives cut before all."""
+        """Return the exact prox of every row, (V, M): ``argmin_b |b - a|^2 / 2 + step * lam * Omega(b)``.
+
+        Block thresholding of every group, leaves before roots, negatives cut before all.
+        """
         A = namespace(A).clip(A, 0, None) if self.nonnegative else A
         return kernels.forest_prox(A, self.forest, step * self.lam * self._per_node)
 
@@ -107,7 +122,17 @@ def forest_penalty(
 
 @dataclass(frozen=True)
 class L1:
-    """The lasso, ``Omega(a) = sum |a_i|``: the paper's SC, and the forest penalty of single nodes."""
+    """The lasso, ``Omega(a) = sum |a_i|``: the paper's SC, and the forest penalty of single nodes.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> penalty = wf.coder.L1(lam=1.0)
+        >>> penalty.per_word(np.array([[3.0, -4.0, 0.5]]))
+        array([7.5])
+        >>> penalty.prox(np.array([[3.0, -4.0, 0.0]]), step=1.0)
+        array([[ 2., -3.,  0.]])
+    """
 
     lam: float
     nonnegative: ClassVar[bool] = False
@@ -116,33 +141,50 @@ class L1:
         _check_lam(self.lam)
 
     def per_word(self, A: Array) -> Array:
-        """Return ``lam * |a_v|_1`` of every row, shape (V,), float64."""
+        """Return ``lam * |a_v|_1`` of every row of A (V, M), shape (V,), float64."""
         return self.lam * kernels.wide(abs(A)).sum(1)
 
     def prox(self, A: Array, step: float) -> Array:
-        """Return soft thresholding."""
+        """Return soft thresholding, ``sign(a) max(|a| - step * lam, 0)``, shape (V, M)."""
         xp = namespace(A)
         return A - xp.clip(A, -step * self.lam, step * self.lam)
 
 
 @dataclass(frozen=True)
 class NonNegativeL1(L1):
-    """The lasso over non-negative codes (Murphy et al. 2012); the value is infinite where a code is negative."""
+    """The lasso over non-negative codes (Murphy et al. 2012); the value is infinite where a code is negative.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> penalty = wf.coder.NonNegativeL1(lam=1.0)
+        >>> penalty.prox(np.array([[3.0, -4.0, 0.5]]), step=1.0)
+        array([[2., 0., 0.]])
+        >>> penalty.per_word(np.array([[3.0, 4.0], [3.0, -4.0]]))
+        array([ 7., inf])
+    """
 
     nonnegative: ClassVar[bool] = True
 
     def per_word(self, A: Array) -> Array:
-        """Return ``lam * sum a_v`` of every row, shape (V,), float64; infinity for a row with a negative entry."""
+        """Return ``lam * sum a_v`` of every row of A (V, M), shape (V,), float64; infinite with a negative one."""
         return _forbid_negative(super().per_word(A), A)
 
     def prox(self, A: Array, step: float) -> Array:
-        """Return ``max(A - step * lam, 0)``."""
+        """Return ``max(A - step * lam, 0)``, shape (V, M)."""
         return namespace(A).clip(A - step * self.lam, 0, None)
 
 
 @dataclass(frozen=True)
 class NoPenalty:
-    """Plain least squares."""
+    """Plain least squares: ``Omega(a) = 0``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> wf.coder.NoPenalty().per_word(np.array([[3.0, 4.0], [0.0, 1.0]]))
+        array([0., 0.])
+    """
 
     lam: float = 0.0
     nonnegative: ClassVar[bool] = False
@@ -152,7 +194,7 @@ class NoPenalty:
         return kernels.wide(A[:, 0] * 0)
 
     def prox(self, A: Array, step: float) -> Array:  # noqa: ARG002 the protocol's signature
-        """Return A."""
+        """Return A (V, M)."""
         return A
 
 

@@ -76,26 +76,47 @@ class Start(Protocol):
 
 @dataclass(frozen=True)
 class RandomStart:
-    """Random directions: what the paper does."""
+    """Random directions: what the paper does.
+
+    Called with X (V, C) and a forest of M nodes, a start returns the first dictionary ``D`` (C, M), with columns of
+    length one, and its ``forest``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X = np.array([[4, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float)
+        >>> begun = wf.coder.RandomStart()(X, wf.Forest.flat(2))
+        >>> begun.D.shape, np.linalg.norm(begun.D, axis=0).round(6)
+        ((4, 2), array([1., 1.], dtype=float32))
+    """
 
     about = "random directions"
     shapes = False
 
     def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
-        """Return random directions."""
+        """Return random directions (C, M)."""
         rows = as_rows(X)
         return Begun(_random_atoms(rows, len(forest), asked.seed, asked.nonnegative), forest)
 
 
 @dataclass(frozen=True)
 class RowStart:
-    """Rows of the data, drawn at random."""
+    """Rows of the data, drawn at random and divided by their lengths; random directions where the data have too few.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X = np.array([[4, 0], [0, 5]], float)
+        >>> D = wf.coder.RowStart()(X, wf.Forest.flat(2)).D
+        >>> D.sum(axis=0)
+        array([1., 1.])
+    """
 
     about = "words"
     shapes = False
 
     def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
-        """Return drawn rows, divided by their lengths; random directions where the data have too few."""
+        """Return drawn rows, divided by their lengths, (C, M)."""
         rows = as_rows(X)
         D = rows.own(_random_atoms(rows, len(forest), asked.seed, asked.nonnegative))
         filled = np.flatnonzero(kernels.on_host(rows.squares()) > 0)
@@ -120,6 +141,14 @@ class NestedStart:
     split lowers the squared distance of the rows to their centres most for every new node is split next, into two up
     to ``most_children`` parts, until all nodes are spent or no cluster with ``least_rows`` rows a part is left.
     ``levels`` gives the number of nodes at each depth instead; nodes that are spread wide get more children.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X = np.array([[4, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float)
+        >>> begun = wf.coder.NestedStart()(X, wf.Forest([-1, -1]))
+        >>> (begun.D > 0.1).sum(axis=0).tolist()  # each of the two trees has two of the four columns
+        [2, 2]
     """
 
     n_rows: int = 8000
@@ -138,7 +167,7 @@ class NestedStart:
     shapes = True
 
     def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
-        """Return the atoms of nested clusters, and the forest, grown if asked."""
+        """Return the atoms (C, M) of nested clusters, and the forest, grown if asked."""
         home, seed, nonnegative = as_rows(X), asked.seed, asked.nonnegative
         squares = kernels.on_host(home.squares())
         rows = self._rows(squares, seed)
@@ -270,6 +299,14 @@ class SpectralStart:
     R is a random rotation; the columns of D are then divided by their lengths, which go to A. ``power`` 1 keeps the
     spectrum of the data in the codes, as PCA does; 0 makes it flat. The factors are the singular vectors of X; under
     a weighted loss they are improved in ``passes`` passes by ``steps`` steps of conjugate gradients on either side.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X = np.array([[4, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 4, 3]], float)
+        >>> begun = wf.coder.SpectralStart(power=1.0)(X, wf.Forest.flat(3))
+        >>> np.allclose(begun.A @ begun.D.T, X, atol=1e-4)  # X has rank 3
+        True
     """
 
     power: float = default("spectrum")
@@ -283,7 +320,7 @@ class SpectralStart:
             raise InputError(f"power = {self.power}, but the power of the singular values must lie between 0 and 1.")
 
     def __call__(self, X: Any, forest: Forest, asked: Asked = _NOTHING) -> Begun:
-        """Return a dictionary and codes for the rows of X (V, C)."""
+        """Return a dictionary (C, M) and codes (V, M) for the rows of X (V, C)."""
         if asked.nonnegative:
             raise InputError("a spectral start has negative values. Use the start random, rows or nested.")
         rows, M, seed = as_rows(X), len(forest), asked.seed

@@ -34,19 +34,37 @@ _EASE = 0.9  # of the curvatures that the pass before has found: the codes have 
 
 @dataclass(frozen=True)
 class WeightedSettings(Checked):
-    """How to learn."""
+    """How to learn under weights.
+
+    Args:
+        epochs: Passes at most.
+        tol: Stop when a pass lowers the objective by less than this share.
+        tol_of: What ``tol`` is a share of: objective or penalty.
+        code_iter: Steps on the words in a pass.
+        dictionary_iter: Steps on the dictionary in a pass.
+        exact_iter: Steps at most on the words in the last pass.
+        exact_tol: The last pass ends when no word of a block moves by more than this share of its length.
+        seed: Of the start.
+        nonnegative: Atoms without negative values.
+        revive: Atoms that no word uses start anew.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.coder.WeightedSettings(epochs=5).code_iter
+        6
+    """
 
     fewest_epochs = 0
     epochs: int = default("epochs", "weighted")
-    tol: float = default("tol", "weighted")  # stop when a pass lowers the objective by less than this share
+    tol: float = default("tol", "weighted")
     tol_of: TolOf = default("tol_of")
-    code_iter: int = 6  # steps on the words in a pass
-    dictionary_iter: int = 3  # steps on the dictionary in a pass
-    exact_iter: int = 40  # steps at most on the words in the last pass
-    exact_tol: float = 1e-3  # the last pass ends when no word of a block moves by more than this share of its length
+    code_iter: int = 6
+    dictionary_iter: int = 3
+    exact_iter: int = 40
+    exact_tol: float = 1e-3
     seed: int = 0
-    nonnegative: bool = False  # atoms without negative values
-    revive: bool = True  # atoms that no word uses start anew
+    nonnegative: bool = False
+    revive: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,10 +85,22 @@ def learn_weighted(
     executor: Executor | None = None,
     on_step: OnStep | None = None,
 ) -> Learned:
-    """Learn a dictionary with ``n_components`` atoms and the codes of all rows of X (V, C) under a loss.
+    """Learn a dictionary D (C, M), M = ``n_components``, and the codes A (V, M) of X (V, C) under a loss.
 
-    ``start`` holds the first dictionary (C, M), random directions if left out, and the first codes (V, M), zeros if
-    None. ``on_step`` and ``resume`` are those of ``learn``. All pairs of a dense X are stored ones.
+    Minimises the ``loss`` plus ``lam sum_v Omega(a_v)`` with columns of D of length at most 1. ``start`` holds the
+    first dictionary (C, M), random directions if left out, and the first codes (V, M), zeros if None. ``on_step(step,
+    state)`` hears of every step, and ``resume`` goes on from such a state. All pairs of a dense X are stored ones.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> from scipy.sparse import csr_array
+        >>> X = csr_array(np.array([[4, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float))
+        >>> loss = wf.coder.Loss(weights=np.abs(X.data), zeros=0.5)
+        >>> penalty = wf.coder.ForestL2(wf.Forest([-1, -1]), lam=0.1)
+        >>> learned = wf.coder.learn_weighted(X, loss, penalty, n_components=2)
+        >>> learned.D.shape, learned.A.shape
+        ((4, 2), (4, 2))
     """
     learner = Weighted(as_rows(X, executor), loss, penalty, n_components, settings, start)
     return learn(learner, resume=resume, on_step=on_step)
@@ -85,7 +115,18 @@ def encode_weighted(
     *,
     executor: Executor | None = None,
 ) -> Array:
-    """Code all rows of X (V, C) with the dictionary D (C, M) under a loss; return A (V, M)."""
+    """Code all rows of X (V, C) with the dictionary D (C, M) under a loss; return A (V, M).
+
+    ``min_a`` of ``sum over stored c of w_vc (x_vc - d_c . a)^2 + W sum over unstored c of (d_c . a)^2 + lam Omega(a)``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X, weights = np.array([[1.0, 3.0]]), np.array([1.0, 3.0])  # the second pair counts three times
+        >>> D = np.array([[1.0], [1.0]])
+        >>> wf.coder.encode_weighted(X, wf.coder.Loss(weights), D, wf.coder.NoPenalty()).round(2)
+        array([[2.5]])
+    """
     with one_blas_thread():
         learner = Weighted(as_rows(X, executor), loss, penalty, D.shape[1], settings, (D, None))
         learner.begin()

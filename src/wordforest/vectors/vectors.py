@@ -39,8 +39,19 @@ class Vectors:
     are left alone; they are shared, not copied, where they are protected float32 already. ``labels`` are names that
     somebody gave to nodes, or all that they noted of them; names go before the words that a node is named by else.
 
-    >>> Vectors(["hot", "warm", "cold"], [[2, 0], [1, 1], [-1, 0]]).most_similar("hot", topn=1)
-    [('warm', 0.7071067690849304)]
+    The examples of the methods go on from this one.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> words = ["sport", "tennis", "football", "music", "guitar"]
+        >>> A = [[4, 1, 1, 0, 0], [2, 3, 0, 0, 0], [2, 0, 3, 0, 0], [0, 0, 0, 4, 1], [0, 0, 0, 1, 3]]
+        >>> vectors = wf.Vectors(words, A, forest=wf.Forest([-1, 0, 0, -1, 3]))
+        >>> vectors
+        Vectors(5 words, 5 dimensions, forest=Forest(5 nodes, 2 trees, depth 2))
+        >>> vectors["tennis"]
+        array([2., 3., 0., 0., 0.], dtype=float32)
+        >>> "piano" in vectors
+        False
     """
 
     def __init__(
@@ -106,38 +117,68 @@ class Vectors:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All words, in the order of the rows; those of a run stand from frequent to rare."""
+        """All words, in the order of the rows; those of a run stand from frequent to rare.
+
+        Examples:
+            >>> vectors.words[:2]
+            ('sport', 'tennis')
+        """
         return self.lookup.words
 
     index_to_key = words  # gensim's name
 
     @property
     def key_to_index(self) -> Mapping[str, int]:
-        """The row of every word, as it is written; ``index`` also finds other spellings."""
+        """The row of every word, as it is written; ``index`` also finds other spellings.
+
+        Examples:
+            >>> vectors.key_to_index["tennis"]
+            1
+        """
         return MappingProxyType(self.lookup.exact)
 
     @property
     def n_dimensions(self) -> int:
-        """M, the length of a vector."""
+        """M, the length of a vector.
+
+        Examples:
+            >>> vectors.n_dimensions
+            5
+        """
         return int(self.matrix.shape[1])
 
     vector_size = n_dimensions  # gensim's name
 
     @property
     def given_labels(self) -> dict[int, str]:
-        """Names that somebody gave to nodes."""
+        """Names that somebody gave to nodes, by the number of the node.
+
+        Examples:
+            >>> wf.Vectors(["sea"], [[1, 0]], labels={0: "water"}).given_labels
+            {0: 'water'}
+        """
         return {node: note.name for node, note in self.notes.items() if note.name}
 
     @property
     def hidden(self) -> NDArray[np.bool_]:
-        """Nodes that somebody hid, and all below them, (M,): left out where a forest is read, never from numbers."""
+        """Nodes that somebody hid, and all below them, (M,): left out where a forest is read, never from numbers.
+
+        Examples:
+            >>> vectors.hidden.tolist()
+            [False, False, False, False, False]
+        """
         forest, found = forest_of(self), np.zeros(self.n_dimensions, dtype=np.bool_)
         for node, note in self.notes.items():
             found[node : forest.end[node]] |= note.hidden
         return found
 
     def index(self, word: str) -> int:
-        """Return the row of a word; what is not there as it is written is read as text is (``WordIndex``)."""
+        """Return the row of a word; what is not there as it is written is read as text is (``WordIndex``).
+
+        Examples:
+            >>> vectors.index("Tennis")
+            1
+        """
         row = self.lookup.find(word)
         if row is None:
             raise UnknownWordError([word], self.lookup)
@@ -145,16 +186,31 @@ class Vectors:
 
     @cached_property
     def dense(self) -> Dense:
-        """All vectors as one read-only array, shape (V, M)."""
+        """All vectors as one read-only array, shape (V, M).
+
+        Examples:
+            >>> vectors.dense.shape
+            (5, 5)
+        """
         return self.matrix if isinstance(self.matrix, np.ndarray) else frozen(self.matrix.toarray())
 
     @property
     def vectors(self) -> Dense:
-        """``dense``, by gensim's name."""
+        """``dense``, by gensim's name.
+
+        Examples:
+            >>> vectors.vectors is vectors.dense
+            True
+        """
         return self.dense
 
     def first(self, n: int) -> Vectors:
-        """Return the first n words, with all that is known of the dimensions."""
+        """Return the first n words, with all that is known of the dimensions.
+
+        Examples:
+            >>> vectors.first(2).words
+            ('sport', 'tennis')
+        """
         return Vectors(self.words[:n], self.matrix[:n], forest=self.forest, labels=self.notes, nodes=self.nodes)
 
     @cached_property
@@ -162,6 +218,11 @@ class Vectors:
         """These vectors, or where nodes have a ``use``: ``sqrt(a_j log(1 / use_j))``, whose cosines say more.
 
         In an additive forest a root is used by many words, and strongly; roots and logarithms give leaves their say.
+
+        Examples:
+            >>> known = wf.Vectors(["sea", "ship"], [[4, 0], [4, 1]], nodes={"use": [1, 0.5]})
+            >>> known.comparable["ship"].round(2)
+            array([0.  , 0.83], dtype=float32)
         """
         if self.weights is None:
             return self
@@ -176,13 +237,23 @@ class Vectors:
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
-        """``sqrt(log(1 / use))`` of every node, (M,), where its use is known."""
+        """``sqrt(log(1 / use))`` of every node, (M,), where its use is known.
+
+        Examples:
+            >>> wf.Vectors(["sea", "ship"], [[4, 0], [4, 1]], nodes={"use": [1, 0.5]}).weights.round(2)
+            array([0.  , 0.83])
+        """
         use = self.nodes.get("use")
         return None if use is None else np.asarray(np.sqrt(np.log(1 / np.clip(use, _LEAST_USE, 1.0))))
 
     @cached_property
     def unit(self) -> Dense:
-        """All ``comparable`` vectors divided by their norm, read-only, shape (V, M); a zero vector stays zero."""
+        """All ``comparable`` vectors divided by their norm, ``a / |a|``, read-only, shape (V, M); zero rows stay zero.
+
+        Examples:
+            >>> vectors.unit[1].round(2)
+            array([0.55, 0.83, 0.  , 0.  , 0.  ], dtype=float32)
+        """
         dense = self.comparable.dense
         size = np.sqrt(np.einsum("ij,ij->i", dense, dense, dtype=np.float64))[:, None]
         unit = np.zeros(dense.shape, np.float32)
@@ -194,6 +265,12 @@ class Vectors:
 
         There no value is below zero and a parent has at least what its children have together; its own part is what
         it has more.
+
+        Examples:
+            >>> additive = wf.Vectors(["sport", "tennis"], [[3, 1], [2, 2]], forest=wf.Forest([-1, 0]))
+            >>> additive.own
+            array([[2., 1.],
+                   [0., 2.]], dtype=float32)
         """
         if self.forest is None or self.has_negatives:
             return self.matrix
@@ -208,39 +285,86 @@ class Vectors:
         return protected(own)
 
     def own_row(self, word: str) -> Dense:
-        """Return what a word has at each node itself, shape (M,), read-only."""
+        """Return what a word has at each node itself, shape (M,), read-only.
+
+        Examples:
+            >>> vectors.own_row("tennis")
+            array([2., 3., 0., 0., 0.], dtype=float32)
+        """
         return dense_row(self.own, self.index(word))
 
     @cached_property
     def labels(self) -> NodeLabels:
-        """A few words that name each node, best first; or the name that somebody gave to it."""
+        """A few words that name each node, best first; or the name that somebody gave to it.
+
+        Examples:
+            >>> vectors.labels[3]
+            ('music', 'guitar')
+            >>> print(vectors.labels)
+            0 sport tennis football
+              1 tennis sport
+              2 football sport
+            3 music guitar
+              4 guitar music
+        """
         from wordforest.reading import label_nodes
 
         return label_nodes(self)
 
     def path(self, word: str) -> WordPath:
-        """Return the way of a word through the trees that it uses, strongest first; printed, it is an outline."""
+        """Return the way of a word through the trees that it uses, strongest first; printed, it is an outline.
+
+        Examples:
+            >>> print(vectors.path("guitar"))
+            guitar
+              tree 1, 100.0%
+                3 music guitar    100.0%  +1
+                  4 guitar music   75.0%  +3
+        """
         from wordforest.reading import word_path
 
         return word_path(self, word, labels=self.labels)
 
     def node(self, node: int, k: int = 10) -> Node:
-        """Return a node with its label, its place in the forest and its k strongest words; printed, a few lines."""
+        """Return a node with its label, its place in the forest and its k strongest words; printed, a few lines.
+
+        Examples:
+            >>> print(vectors.node(1))
+            1 tennis sport
+              depth 1, used by 2 words (40.0%)
+              above: 0 sport tennis football
+              words: tennis 3, sport 1
+        """
         from wordforest.reading import read_node
 
         return read_node(self, node, k=k, labels=self.labels)
 
     def get_vector(self, word: str, norm: bool = False) -> Dense:
-        """Return the vector of a word, (M,), read-only; with ``norm`` the ``comparable`` one, of length 1."""
+        """Return the vector of a word, (M,), read-only; with ``norm`` the ``comparable`` one, of length 1.
+
+        Examples:
+            >>> vectors.get_vector("guitar", norm=True).round(2)
+            array([0.  , 0.  , 0.  , 0.32, 0.95], dtype=float32)
+        """
         row: Dense = self.unit[self.index(word)] if norm else self[word]
         return row
 
     def similarity(self, a: str, b: str) -> float:
-        """Return the cosine of the ``comparable`` vectors of two words; 0 where one of them is a zero vector."""
+        """Return the cosine of two words, ``a . b / (|a| |b|)`` of ``comparable`` vectors; 0 where one of them is zero.
+
+        Examples:
+            >>> round(vectors.similarity("sport", "tennis"), 2)
+            0.72
+        """
         return _cosine(*self.comparable[[a, b]])
 
     def n_similarity(self, a: Query, b: Query) -> float:
-        """Return the cosine of the sums of the ``comparable`` vectors of two sets of words."""
+        """Return the cosine of the sums of the ``comparable`` vectors of two sets of words.
+
+        Examples:
+            >>> round(vectors.n_similarity(["sport", "tennis"], ["football"]), 2)
+            0.57
+        """
         return _cosine(*(self._sum(_weighted(words, 1.0), self.comparable.matrix)[0] for words in (a, b)))
 
     def most_similar(self, positive: Query | None = (), negative: Query | None = (), topn: int = 10) -> Neighbors:
@@ -250,28 +374,53 @@ class Vectors:
         vectors as they are; all are ``comparable`` first. Words that were asked for are left out. Equal scores keep the
         order of the rows. Everything is equally far (0) from a zero vector.
 
-        >>> royal = Vectors(["man", "king", "woman", "queen"], [[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 1]])
-        >>> royal.most_similar(positive=["king", "woman"], negative=["man"], topn=1)[0][0]
-        'queen'
+        Examples:
+            >>> [word for word, cosine in vectors.most_similar("tennis", topn=2)]
+            ['sport', 'football']
+            >>> rows = [[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 1]]
+            >>> royal = wf.Vectors(["man", "king", "woman", "queen"], rows)
+            >>> royal.most_similar(positive=["king", "woman"], negative=["man"], topn=1)[0][0]
+            'queen'
         """
         terms = [*_weighted(positive, 1.0), *_weighted(negative, -1.0)]
         vector, rows = self._sum(terms, self.unit)
         return self._nearest(vector, rows, topn)
 
     def similar_by_word(self, word: str, topn: int = 10) -> Neighbors:
-        """Return ``most_similar`` of a word."""
+        """Return ``most_similar`` of a word.
+
+        Examples:
+            >>> vectors.similar_by_word("guitar", topn=1)[0][0]
+            'music'
+        """
         return self.most_similar(word, topn=topn)
 
     def similar_by_vector(self, vector: Any, topn: int = 10) -> Neighbors:
-        """Return ``most_similar`` of a vector, (M,)."""
+        """Return ``most_similar`` of a vector, (M,).
+
+        Examples:
+            >>> vectors.similar_by_vector([0, 0, 0, 0, 1], topn=1)[0][0]
+            'guitar'
+        """
         return self.most_similar([vector], topn=topn)
 
     def analogy(self, a: str, b: str, c: str, topn: int = 10) -> Neighbors:
-        """Return the words d for which a is to b as c is to d: nearest to b - a + c in unit vectors."""
+        """Return the words d for which a is to b as c is to d: nearest to ``b - a + c`` in unit vectors.
+
+        Examples:
+            >>> rows = [[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 1]]
+            >>> wf.Vectors(["man", "king", "woman", "queen"], rows).analogy("man", "king", "woman", topn=1)[0][0]
+            'queen'
+        """
         return self.most_similar([b, c], [a], topn)
 
     def doesnt_match(self, words: Iterable[str]) -> str:
-        """Return the word that is farthest from the mean of all, each of length 1; of equals the first."""
+        """Return the word that is farthest from the mean of all, each of length 1; of equals the first.
+
+        Examples:
+            >>> vectors.doesnt_match(["tennis", "football", "guitar"])
+            'guitar'
+        """
         listed = words.split() if isinstance(words, str) else list(words)
         unit = self.unit[self.lookup.rows(listed)].astype(np.float64)
         if not listed:
@@ -279,47 +428,87 @@ class Vectors:
         return listed[int(np.argmin(np.einsum("ij,j->i", unit, unit.mean(axis=0))))]
 
     def rank(self, a: str, b: str) -> int:
-        """Return the place of b among the words nearest to a: 1 if no other is nearer."""
+        """Return the place of b among the words nearest to a: 1 if no other is nearer.
+
+        Examples:
+            >>> vectors.rank("music", "guitar")
+            1
+        """
         i, j = self.lookup.rows([a, b])
         score = self._scores(self.unit[i])
         return 1 + int(np.count_nonzero(np.delete(score, i) > score[j]))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the vectors in the format that the name asks for, see ``wordforest.write_vectors``."""
+        """Write the vectors in the format that the name asks for, see ``wordforest.write_vectors``.
+
+        Examples:
+            >>> vectors.save("vectors.npz")
+        """
         from wordforest.store import write_vectors
 
         write_vectors(path, self)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Vectors:
-        """Read vectors of any format, see ``wordforest.read_vectors``."""
+        """Read vectors of any format, see ``wordforest.read_vectors``.
+
+        Examples:
+            >>> vectors.save("vectors.npz")
+            >>> wf.Vectors.load("vectors.npz").similarity("tennis", "tennis")
+            1.0
+        """
         from wordforest.store import read_vectors
 
         return read_vectors(path)
 
     def to_html(self, title: str = "Vectors") -> str:
-        """Return size and forest as notebooks show them: trees that fold."""
+        """Return size and forest as notebooks show them: trees that fold.
+
+        Examples:
+            >>> "<details" in vectors.to_html()
+            True
+        """
         from wordforest.reading.html import vectors_as_html
 
         return vectors_as_html(self, title)
 
     def to_frame(self) -> Any:
-        """Return a DataFrame of pandas: words by nodes, with columns named as in ``reading.feature_names``."""
+        """Return a DataFrame of pandas, (V, M): words by nodes, with columns named as in ``reading.feature_names``.
+
+        Examples:
+            >>> vectors.to_frame().loc["tennis"].astype(int).to_dict()  # needs: pandas
+            {'0.sport': 2, '0.sport.tennis': 3, '0.sport.football': 0, '1.music': 0, '1.music.guitar': 0}
+        """
         from wordforest.reading import as_frame
 
         return as_frame(self)
 
     @cached_property
     def has_negatives(self) -> bool:
-        """Whether any value is below zero."""
+        """Whether any value is below zero.
+
+        Examples:
+            >>> vectors.has_negatives
+            False
+        """
         return bool((self._values()[0] < 0).any())
 
     def density(self) -> float:
-        """Return the share of values that are not exactly zero; 0 where there are no values."""
+        """Return the share of values that are not exactly zero; 0 where there are no values.
+
+        Examples:
+            >>> vectors.density()
+            0.44
+        """
         return self._share(self.uses())
 
     def density_by_depth(self) -> list[float]:
-        """Return the density of the dimensions at each depth of the forest, roots first."""
+        """Return the density of the dimensions at each depth of the forest, roots first.
+
+        Examples:
+            >>> [round(share, 2) for share in vectors.density_by_depth()]
+            [0.5, 0.4]
+        """
         used = self.uses()
         if self.forest is None:
             return [self._share(used)]
@@ -327,7 +516,12 @@ class Vectors:
         return [self._share(used[depth == d]) for d in range(int(depth.max()) + 1)]
 
     def top_words(self, node: int, k: int = 10) -> tuple[Neighbors, Neighbors]:
-        """Return the k words of largest positive and the k of most negative value in a dimension."""
+        """Return the k words of largest positive and the k of most negative value in a dimension.
+
+        Examples:
+            >>> vectors.top_words(0, k=2)
+            ([('sport', 4.0), ('tennis', 2.0)], [])
+        """
         self.check_node(node)
         check_k(k)
         column = self._column(node)
@@ -346,7 +540,14 @@ class Vectors:
         return sparse.csc_array(self.matrix)
 
     def check_node(self, node: int) -> None:
-        """Refuse a dimension that there is not."""
+        """Raise InputError for a dimension that there is not.
+
+        Examples:
+            >>> vectors.check_node(5)
+            Traceback (most recent call last):
+                ...
+            wordforest.errors.InputError: node 5 does not exist: choose one from 0 to 4.
+        """
         if not 0 <= node < self.n_dimensions:
             raise InputError(f"node {node} does not exist: choose one from 0 to {self.n_dimensions - 1}.")
 
@@ -354,6 +555,10 @@ class Vectors:
         """Return vectors whose dimensions have their norms s raised to a power, ``a_j s_j^(power - 1)``; zeros stay.
 
         1 changes nothing, 0 makes all dimensions equally strong: for a PCA ``U S`` it gives ``U S^power``.
+
+        Examples:
+            >>> vectors.scaled(0)["guitar"].round(2)
+            array([0.  , 0.  , 0.  , 0.24, 0.95], dtype=float32)
         """
         if not np.isfinite(power):
             raise InputError(f"power = {power}, but it must be a finite number: 1 changes nothing, 0 is flat.")
@@ -410,7 +615,12 @@ class Vectors:
         return [(self.words[row], float(value[row])) for row in rows]
 
     def uses(self) -> NDArray[np.int64]:
-        """Return how many words use each dimension, shape (M,): those whose value is not exactly zero."""
+        """Return how many words use each dimension, shape (M,): those whose value is not exactly zero.
+
+        Examples:
+            >>> vectors.uses().tolist()
+            [3, 2, 2, 2, 2]
+        """
         if isinstance(self.matrix, np.ndarray):
             return np.asarray(np.count_nonzero(self.matrix, axis=0), dtype=np.int64)
         return np.bincount(self.matrix.indices, minlength=self.n_dimensions).astype(np.int64)

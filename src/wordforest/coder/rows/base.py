@@ -36,7 +36,20 @@ HELD = "held by the rows"  # in place of weights, where the home of X has them
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """``weights`` (nnz,) is w in the order of ``X.data``, 1 if left out, HELD if X has them; ``zeros`` is W."""
+    """A squared loss that counts some pairs more than others.
+
+        sum over stored (v, c) of w_vc (x_vc - d_c . a_v)^2  +  W sum over unstored (v, c) of (d_c . a_v)^2
+
+    ``weights`` (nnz,) is w in the order of ``X.data``, 1 if left out, HELD if X has them; ``zeros`` is W.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> wf.coder.Loss().is_plain
+        True
+        >>> wf.coder.Loss(np.array([0.5, 2.0]), zeros=0.1).heaviest
+        2.0
+    """
 
     weights: Any = None
     zeros: float = 1.0
