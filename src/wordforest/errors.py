@@ -7,6 +7,13 @@ class InputError(ValueError):
     """Wrong use or bad input. The command line prints the message and exits with code 2.
 
     Messages speak of options as they are typed; a note, which Python shows below them, says how those are called there.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.Vectors(["sea"], [[1, 0], [0, 1]])
+        Traceback (most recent call last):
+            ...
+        wordforest.errors.InputError: 1 words came with 2 rows, but each word needs one row.
     """
 
     def __init__(self, *parts: object) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import bz2
-import doctest
 import gzip
 import hashlib
 import io
@@ -678,8 +677,3 @@ def test_a_vocabulary_knows_its_words_and_cannot_be_written_to() -> None:
     )
     with pytest.raises(ValueError, match="read-only"):
         vocabulary.counts[0] = 9
-
-
-def test_the_example_in_is_number_is_true() -> None:
-    result = doctest.testmod(tokens)
-    assert (result.failed, result.attempted) == (0, 1)

@@ -33,10 +33,18 @@ def pmi(
 ) -> sparse.csr_array:
     """Pointwise mutual information, ``x_vc = log(n_vc n / (n_v n_c))``, (V, C) float32 with the pattern of the counts.
 
-    Negative values stay. ``smoothing`` raises the context counts to a power before they become probabilities
-    (Levy, Goldberg and Dagan 2015 use 0.75): ``p_c = n_c^s / sum n_c^s``. ``share_pattern`` saves memory where the
-    counts are not needed afterwards: X uses their index arrays instead of copies. Counts may be mapped from a file, and
+    Negative values stay. ``smoothing`` raises the context counts to a power before they become probabilities (Levy,
+    Goldberg and Dagan 2015 use 0.75): ``p_c = n_c^s / sum n_c^s``. ``share_pattern`` saves memory where the counts are
+    not needed afterwards: X uses their index arrays instead of copies. Counts may be mapped from a file, and
     ``allocate(length, dtype)`` may make an array in a file for the values. The bits are the same for any ``executor``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> from scipy.sparse import csr_array
+        >>> wf.pmi(csr_array(np.array([[4, 1], [1, 4]]))).toarray().round(2)
+        array([[ 0.47, -0.92],
+               [-0.92,  0.47]], dtype=float32)
     """
     matrix = positive(counts, share_pattern)
     return pmi_rows(matrix, *log_margins(*margins(matrix, executor), smoothing), None, allocate, executor)
@@ -72,7 +80,16 @@ def pmi_rows(
 def ppmi(
     counts: Counts | sparse.csr_array, *, smoothing: float = 1.0, allocate: Allocate = np.empty
 ) -> sparse.csr_array:
-    """Positive PMI, ``max(x_vc, 0)``; zeros are not stored."""
+    """Positive PMI, ``max(x_vc, 0)``, (V, C) float32; zeros are not stored. Arguments are those of ``pmi``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> from scipy.sparse import csr_array
+        >>> wf.ppmi(csr_array(np.array([[4, 1], [1, 4]]))).toarray().round(2)
+        array([[0.47, 0.  ],
+               [0.  , 0.47]], dtype=float32)
+    """
     return sppmi(counts, smoothing=smoothing, allocate=allocate)
 
 
@@ -84,7 +101,18 @@ def sppmi(
     allocate: Allocate = np.empty,
     executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
-    """Shifted positive PMI, ``max(x_vc - shift, 0)``; shift = log k for k negative samples (Levy, Goldberg 2014)."""
+    """Shifted positive PMI, ``max(x_vc - shift, 0)``, (V, C) float32; zeros are not stored.
+
+    ``shift`` = log k for k negative samples (Levy and Goldberg 2014). The other arguments are those of ``pmi``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> from scipy.sparse import csr_array
+        >>> wf.sppmi(csr_array(np.array([[4, 1], [1, 4]])), shift=0.2).toarray().round(2)
+        array([[0.27, 0.  ],
+               [0.  , 0.27]], dtype=float32)
+    """
     matrix = positive(counts, share_pattern=True)
     return pmi_rows(matrix, *log_margins(*margins(matrix, executor), smoothing), shift, allocate, executor)
 

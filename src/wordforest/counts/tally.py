@@ -56,12 +56,22 @@ _MERGED_PAIRS = 1 << 22  # that are added up at a time
 class Counts:
     """How often word v (row) and context c (column) stand within a window: ``matrix`` is (V, C) CSR of integers.
 
-    With a dynamic window a pair at distance d counts ``harmonic_weights(window)[d - 1]`` times.
+    Row v is word v of the ``vocabulary``; ``fingerprint`` is the SHA-256 of the corpus. With a dynamic window of size L
+    a pair at distance d counts ``lcm(1 .. L) / d`` times.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> counts = wf.count(["a b a", "a b"], window=1, min_count=1)
+        >>> counts.vocabulary.words
+        ('a', 'b')
+        >>> counts.matrix.toarray()
+        array([[0, 3],
+               [3, 0]], dtype=int32)
     """
 
     matrix: CSR
     vocabulary: Vocabulary
-    fingerprint: str = ""  # SHA-256 of the corpus
+    fingerprint: str = ""
 
     def __repr__(self) -> str:
         V, C = self.matrix.shape
@@ -156,10 +166,32 @@ def count(
     """Count the words of a corpus and the pairs of words at most ``window`` apart within a sentence.
 
     A corpus is a path (or several), texts, lists of tokens, or a frame or column of texts; ``text`` names the column of
-    tables and frames. See ``WindowRules`` and ``WordRules``. With ``subsample`` the counts of the vocabulary are still
-    those of the text. ``memory`` is a ceiling in bytes for all but the result, three quarters of the machine's if left
-    out; what goes beyond lies in a file without a name in ``scratch_folder``. ``on_progress`` is called with the stage
-    ("read" or "count"), tokens done, and bytes read or tokens in all.
+    tables and frames. What comes back has ``matrix`` (V, C) and ``vocabulary``. With ``subsample`` the counts of the
+    vocabulary are still those of the text.
+
+    Args:
+        corpus: See above.
+        text: See above.
+        window: Words are a pair up to this distance.
+        min_count: Rarer words become ``#rare#``.
+        max_vocab: Words that are kept at most.
+        dynamic_window: A pair at distance d counts in proportion to 1/d.
+        subsample: Drop frequent words before windows are made, as word2vec does; 0 keeps all.
+        max_contexts: Columns at most; pairs with rarer words are not counted.
+        mark_sides: Left neighbours are columns 0 to C - 1, right ones C to 2 C - 1.
+        subsample_seed: Which occurrences are dropped.
+        keep_words: Words that are kept if they occur at all.
+        phrases: Find phrases first, and join them.
+        rules: How text becomes words, a ``wordforest.text.TextRules``.
+        executor: Where it is counted: ``Threads`` on all cores if None.
+        scratch_folder: Where what is beyond ``memory`` lies, in a file without a name.
+        memory: Ceiling in bytes for all but the result; three quarters of the machine's if None.
+        on_progress: Called with the stage ("read" or "count"), tokens done, and bytes read or tokens in all.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.count(["the cat eats", "the dog eats"], window=2, min_count=2)
+        Counts(3 words x 3 contexts, 6 pairs)
     """
     windows = WindowRules(window, dynamic_window, subsample, max_contexts, mark_sides, subsample_seed)
     words = WordRules(min_count, max_vocab, tuple(keep_words), phrases)

@@ -81,10 +81,19 @@ def concordance(
 ) -> Concordance:
     """Return k occurrences of a word or phrase, or of the ``words`` that say most of a node (a number) in documents.
 
-    Documents are whatever ``read_documents`` takes: a list of texts or of token lists, a column of a table, a path.
-    The first ones are taken; with a ``seed`` some at random; with ``sort="strength"`` those of a node's strongest
-    words; None takes all. Words are found by the ``rules`` of the run, so exactly those that it counted. ``width`` is
-    how many characters stand left and right of the keyword; white space becomes one space.
+    Documents are whatever ``read_documents`` takes: a list of texts or of token lists, a column of a table, a path. The
+    first ones are taken; with a ``seed`` some at random; with ``sort="strength"`` those of a node's strongest words;
+    None takes all. Words are found by the ``rules`` of the run, so exactly those that it counted. ``width`` is how many
+    characters stand left and right of the keyword; white space becomes one space.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["ship", "sea", "cake"], [[1, 0], [1, 0], [0, 1]])
+        >>> found = wf.concordance(["A ship at sea.", "A cake."], vectors, "sea", width=10)
+        >>> [(line.left, line.keyword, line.right) for line in found.lines]
+        [('A ship at ', 'sea', '.')]
+        >>> found.n_found, found.n_documents
+        (1, 2)
     """
     for name, value in (("k", 1 if k is None else k), ("width", width), ("words", words)):
         if value < 1:

@@ -216,23 +216,40 @@ def _fit_aloud(report: Reporter, rows: Any, plan: Plan) -> Fitted:
 class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Finds topics with levels in documents: trees whose nodes each have a share of every document.
 
-    ``levels`` are the numbers of nodes at each depth; None chooses 20, 60 and 180, as far as a node has 100 documents
-    on average. Documents are strings, lists of tokens, a column of a data frame, a generator, or a path to a table, a
-    folder or a file. Words in fewer than ``min_df`` or more than ``max_df`` documents are left out (whole numbers, or
-    shares of all). ``embeddings`` (n, E) of the documents to fit, from any model, become part of their rows;
-    ``transform`` then needs those of the new documents. ``Vectors`` of words do, too, and then nothing more is needed.
-    ``stop_words`` are counted as all others, but name no node. ``lam="auto"`` is found so that a document has about
-    ``density`` of all nodes. ``stability=True`` also says how stable every node is, for twice the time. The same
-    documents give the same bits, with any ``n_jobs``.
+    Documents are strings, lists of tokens, a column of a data frame, a generator, or a path to a table, a folder or a
+    file. The same documents give the same bits, with any ``n_jobs``.
 
     After ``fit``: ``forest_``; ``components_`` (M, K), atoms in the space of ``topics_.coder.space``; ``vectors_``, the
-    words on the same forest; ``documents_``, a DocumentShares; ``lam_``.
+    words on the same forest; ``documents_``, a DocumentShares with the shares (n, M); ``lam_``. The examples of the
+    methods go on from the one below.
 
-    >>> bikes = ["the bike has a new chain and two wheels", "he rides the bike to work", "a chain for my bike"] * 10
-    >>> cakes = ["bake the cake with sugar and eggs", "she likes cake with sugar", "eggs and sugar for a cake"] * 10
-    >>> topics = TopicForest(levels=(2,), min_df=2).fit(bikes + cakes)
-    >>> topics.transform(["sugar and eggs"]).shape
-    (1, 2)
+    Args:
+        levels: Numbers of nodes at each depth; None chooses 20, 60 and 180, as far as a node has 100 documents on
+            average.
+        min_df: Words in fewer documents are left out: a whole number, or a share of all.
+        max_df: Words in more documents are left out, likewise.
+        max_vocab: Words that are kept at most.
+        tokenizer: What a word is: ``"words"``, the name of another tokeniser, or a function.
+        lowercase: Read all in lower case.
+        numbers: Numbers become ``#number#``.
+        phrases: Find phrases first, and join them.
+        stop_words: Words that are counted as all others, but name no node.
+        embeddings: Rows (n, E) of the documents to fit, from any model, become part of theirs; ``transform`` then needs
+            those of the new documents. ``Vectors`` of words do, too, and then nothing more is needed.
+        lam: Weight of the penalty; ``"auto"`` finds one for which a document has about ``density`` of all nodes.
+        density: See ``lam``; chosen by the forest if None.
+        stability: Also say how stable every node is, for twice the time.
+        device: ``"cuda"`` computes on a GPU.
+        n_jobs: Threads; None and -1 mean all cores.
+        random_state: Seed.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> bikes = ["the bike has a new chain and two wheels", "he rides the bike to work", "a chain for my bike"] * 12
+        >>> cakes = ["bake the cake with sugar and eggs", "she likes cake with sugar", "eggs and sugar for a cake"] * 8
+        >>> topics = wf.TopicForest(levels=(2,), min_df=2).fit(bikes + cakes)
+        >>> topics.documents_.shares.shape
+        (60, 2)
     """
 
     def __init__(
@@ -273,7 +290,12 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, documents: Any, y: Any = None) -> TopicForest:  # noqa: ARG002 scikit-learn's signature
-        """Learn a forest from documents; ``documents_`` then has their shares."""
+        """Learn a forest from n documents; ``documents_`` then has their shares, (n, M).
+
+        Examples:
+            >>> topics.fit(bikes + cakes).forest_
+            Forest(2 nodes, 2 trees, depth 1)
+        """
         rules, executor, settings = self._rules(), self._executor(), self._settings()
         vocabulary, bags = learn_words(
             read_documents(documents),
@@ -305,7 +327,13 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def restored(self, topics: Topics, config: Mapping[str, Any] | None = None) -> TopicForest:
-        """Take topics learned before, with their edits and names; there are no documents of ``fit`` then."""
+        """Take topics learned before, with their edits and names; there are no documents of ``fit`` then.
+
+        Examples:
+            >>> again = wf.TopicForest().restored(topics.topics_, topics.edits_)
+            >>> again.transform(["sugar and eggs"]).shape
+            (1, 2)
+        """
         config = config or {}
         self.topics_, self.settings_ = topics, self._settings()
         self._edits: list[Edit] = [(kind, tuple(nodes)) for kind, nodes in config.get("edits", [])]
@@ -318,21 +346,48 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def edits_(self) -> dict[str, Any]:
-        """What was merged, hidden and named, and words that should name no node."""
+        """What was merged, hidden and named, and words that should name no node.
+
+        Examples:
+            >>> topics.set_topic_labels({0: "bicycles"}).edits_["names"]
+            {'0': 'bicycles'}
+        """
         edits = [[kind, list(nodes)] for kind, nodes in self._edits]
         names = {str(node): name for node, name in self._names.items()}
         return {"edits": edits, "names": names, "stop_words": list(self.stop_words)}
 
     def fit_transform(self, documents: Any, y: Any = None) -> CSR:  # noqa: ARG002 scikit-learn's
-        """Learn a forest from documents and return their shares, (n, M)."""
+        """Learn a forest from documents and return their shares, (n, M).
+
+        Examples:
+            >>> topics.fit_transform(bikes + cakes).shape
+            (60, 2)
+        """
         return self.fit(documents).documents_.shares
 
     def transform(self, documents: Any, embeddings: Any = None) -> CSR:
-        """Return the shares of documents, (n, M), without learning from them."""
+        """Return the shares of n documents, CSR (n, M), without learning from them.
+
+        ``embeddings`` (n, E) are those of the documents, where ``fit`` had some. A share is between 0 and 1; a document
+        without a known word has none.
+
+        Examples:
+            >>> topics.transform(["sugar and eggs", "two wheels"]).toarray().round(2)
+            array([[0., 1.],
+                   [1., 0.]], dtype=float32)
+        """
         return self.place(documents, embeddings).shares
 
     def place(self, documents: Any, embeddings: Any = None, *, id: str | None = None) -> DocumentShares:  # noqa: A002
-        """Return documents on the forest: shares, main paths, typical documents. ``id`` names a column of a table."""
+        """Return documents on the forest: shares, main paths, typical documents. ``id`` names a column of a table.
+
+        Examples:
+            >>> placed = topics.place(["sugar and eggs", "two wheels"])
+            >>> placed
+            DocumentShares(2 documents, Forest(2 nodes, 2 trees, depth 1))
+            >>> placed.main_path().shape
+            (2, 1)
+        """
         check_is_fitted(self, "topics_")
         topics, executor = self.topics_, self._executor()
         ids: list[str] = []
@@ -347,35 +402,69 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._placed(ids, {}, shares)
 
     def get_topic_info(self) -> Any:
-        """Return a data frame with a row for every node: parent, depth, label, share, typical documents."""
+        """Return a data frame with a row for every node: parent, depth, label, share, typical documents.
+
+        Examples:
+            >>> topics.get_topic_info()[["node", "parent", "depth", "share"]].round(2)  # needs: pandas
+               node  parent  depth  share
+            0     0      -1      0   0.62
+            1     1      -1      0   0.38
+        """
         return tables.as_frame(tables.topic_info(self._fitted()))
 
     def get_document_info(self, documents: Any = None) -> Any:
-        """Return a data frame with the main path of every document; of those of ``fit`` if none are given."""
+        """Return a data frame with the main path of every document; of those of ``fit`` if none are given.
+
+        Examples:
+            >>> topics.get_document_info(["sugar and eggs"]).columns.tolist()  # needs: pandas
+            ['document', 'depth0', 'share0']
+        """
         placed = self._fitted() if documents is None else self.place(documents)
         return tables.as_frame(tables.document_info(placed))
 
     def get_topic(self, node: int, k: int = 10) -> list[tuple[str, float]]:
-        """Return the k words that say most of a node, with their scores."""
+        """Return the k words that say most of a node, with their scores.
+
+        Examples:
+            >>> sorted(word for word, score in topics.get_topic(1, k=2))
+            ['cake', 'sugar']
+        """
         from wordforest.reading import node_words
 
         check_is_fitted(self, "topics_")
         return node_words(self.vectors_, node, k)
 
     def topics_over_time(self, times: Sequence[Any], bins: int | str | None = None) -> Any:
-        """Return a data frame with the mean share of every node in every bin of time, with intervals."""
+        """Return a data frame with the mean share of every node in every bin of time, with intervals.
+
+        Examples:
+            >>> years = [2001, 2002, 2003] * 20
+            >>> topics.topics_over_time(years).columns.tolist()  # needs: pandas
+            ['node', 'label', 'time', 'share', 'low', 'high', 'documents']
+        """
         placed = self._fitted()
         return tables.as_frame(
             tables.topics_over_time(groups.over_time(placed.shares, times, bins=bins), placed.labels)
         )
 
     def topics_per_class(self, classes: Sequence[Any]) -> Any:
-        """Return a data frame with the mean share of every node in every class, with intervals and a test."""
+        """Return a data frame with the mean share of every node in every class, with intervals and a test.
+
+        Examples:
+            >>> classes = ["bikes"] * 36 + ["cakes"] * 24
+            >>> topics.topics_per_class(classes).columns.tolist()  # needs: pandas
+            ['node', 'label', 'group', 'share', 'low', 'high', 'difference', 'p', 'q', 'documents']
+        """
         placed = self._fitted()
         return tables.as_frame(tables.topics_per_class(groups.by_group(placed.shares, classes), placed.labels))
 
     def set_topic_labels(self, names: Mapping[int, str]) -> TopicForest:
-        """Name nodes; all others keep the words they are named by."""
+        """Name nodes; all others keep the words they are named by.
+
+        Examples:
+            >>> topics.set_topic_labels({0: "bicycles"}).documents_.labels[0]
+            'bicycles'
+        """
         for node in names:
             self._fitted().typical(node, 0)  # that there is one
         self.documents_ = named(self._fitted(), names)
@@ -383,38 +472,73 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def merge_topics(self, nodes: Sequence[int]) -> TopicForest:
-        """Make nodes of one parent one, here and in all documents to come; nodes get new numbers."""
+        """Make nodes of one parent one, here and in all documents to come; nodes get new numbers.
+
+        Examples:
+            >>> topics.merge_topics([0, 1]).forest_
+            Forest(1 nodes, 1 trees, depth 1)
+        """
         return self._edit(("merge", tuple(map(int, nodes))))
 
     def hide_topics(self, nodes: Sequence[int]) -> TopicForest:
-        """Leave out nodes and all below them, here and in all documents to come; nodes get new numbers."""
+        """Leave out nodes and all below them, here and in all documents to come; nodes get new numbers.
+
+        Examples:
+            >>> topics.hide_topics([1]).transform(["sugar and eggs"]).shape
+            (1, 1)
+        """
         return self._edit(("hide", tuple(map(int, nodes))))
 
     @property
     def forest_(self) -> Forest:
-        """The forest, as merged and hidden."""
+        """The forest, as merged and hidden.
+
+        Examples:
+            >>> topics.forest_
+            Forest(2 nodes, 2 trees, depth 1)
+        """
         return self._fitted().forest
 
     @property
     def vectors_(self) -> Vectors:
-        """The words on the forest, as merged and hidden."""
+        """The words on the forest, as merged and hidden.
+
+        Examples:
+            >>> topics.vectors_.n_dimensions
+            2
+        """
         check_is_fitted(self, "topics_")
         return edited_vectors(self.topics_.vectors, self._edits)
 
     @property
     def components_(self) -> NDArray[np.float32]:
-        """Atoms of the forest as it was learned, (M, K)."""
+        """Atoms of the forest as it was learned, (M, K).
+
+        Examples:
+            >>> topics.components_.shape[0]
+            2
+        """
         check_is_fitted(self, "topics_")
         return np.ascontiguousarray(self.topics_.coder.atoms.T)
 
     @property
     def lam_(self) -> float:
-        """The weight of the penalty that gave the density."""
+        """The weight of the penalty, as it was given or found.
+
+        Examples:
+            >>> topics.lam_ > 0
+            True
+        """
         check_is_fitted(self, "topics_")
         return self.topics_.coder.lam
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 scikit-learn's
-        """Return a name for every column of shares, (M,): its node and two words, such as ``13.bike.ride``."""
+        """Return a name for every column of shares, (M,): its node and two words, such as ``13.bike.ride``.
+
+        Examples:
+            >>> topics.set_topic_labels({0: "bicycles", 1: "baking"}).get_feature_names_out()
+            array(['0.bicycles', '1.baking'], dtype=object)
+        """
         labels = self._fitted().labels
         return np.array([".".join([str(i), *label.split()[:2]]) for i, label in enumerate(labels)], dtype=object)
 

@@ -74,13 +74,21 @@ _EXPECTED = "wordsim/*.txt, analogy/questions-words.txt, msr_scc/*.csv or sst2/s
 
 @dataclass(frozen=True)
 class Data:
-    """The files of every task for which all of them are there; ``place`` says where they were looked for."""
+    """The files of every task for which all of them are there; ``place`` says where they were looked for.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import wordforest as wf
+        >>> data = wf.evaluation.Data("data", {"similarity": (Path("data/wordsim/EN-MINE.txt"),)})
+        >>> [path.name for path in data.of("similarity")]
+        ['EN-MINE.txt']
+    """
 
     place: str
     files: Mapping[str, tuple[Path, ...]]
 
     def of(self, task: str) -> tuple[Path, ...]:
-        """Return the files of a task."""
+        """Return the files of a task; InputError says what is missing where it has none."""
         if task not in self.files:
             raise InputError(
                 f"{self.place}: expected {_LAYOUT[task]} for the task {task}, found not all of it. "
@@ -90,11 +98,19 @@ class Data:
 
 
 def find_data(data: str | Path | None = None, cache: str | Path | None = None) -> Data:
-    """Return the data in the folder ``data``, else in that of WORDFOREST_DATA, else in ``cache``, else in gensim.
+    r"""Return the data in the folder ``data``, else in that of WORDFOREST_DATA, else in ``cache``, else in gensim.
 
     The first place that is named counts alone; the cache counts if anything is in it. A folder holds wordsim/*.txt,
     analogy/questions-words.txt, msr_scc/{testing_data,test_answer}.csv, sst2/stsa.binary.{train,dev,test}, or some
     of these.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import wordforest as wf
+        >>> Path("data/wordsim").mkdir(parents=True)
+        >>> _ = Path("data/wordsim/EN-MINE.txt").write_text("cat\tdog\t8\ncat\tcar\t2\n")
+        >>> list(wf.evaluation.find_data("data").files)
+        ['similarity']
     """
     folder, origin = (os.environ.get(ENVIRONMENT) or None, ENVIRONMENT) if data is None else (data, "data")
     if folder is not None:

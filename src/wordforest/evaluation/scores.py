@@ -41,6 +41,14 @@ class Outcome:
     ``spearman``, and 1 or 0, right or wrong, for ``accuracy``. ``gold`` (n,) is what people say of a pair; it is
     empty for ``accuracy``. ``clusters`` (n, 2) are what items share with others, by ``cluster_ids``: the two words of
     a pair, the two pairs of a question; it is empty where every item is single.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> right = np.array([1.0, 1.0, 0.0, 1.0])
+        >>> outcome = wf.evaluation.Outcome("completion", "mine", "accuracy", ("a", "b", "c", "d"), right, n_total=5)
+        >>> outcome.value, outcome.n_scored
+        (75.0, 4)
     """
 
     task: str
@@ -72,9 +80,15 @@ class Outcome:
 class Score:
     """One number and what it rests on.
 
-    ``value`` is a correlation in [-1, 1] for ``spearman`` and a percentage for ``accuracy``; it is nan when
-    nothing could be scored. ``n_scored`` of ``n_total`` items had the vectors they need; the others were skipped.
-    ``low`` and ``high`` are the ends of a 95 % interval of ``value``, nan where there are too few items for one.
+    ``value`` is a correlation in [-1, 1] for ``spearman`` and a percentage for ``accuracy``; it is nan when nothing
+    could be scored. ``n_scored`` of ``n_total`` items had the vectors they need; the others were skipped. ``low`` and
+    ``high`` are the ends of a 95 % interval of ``value``, nan where there are too few items for one.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> score = wf.Score("analogy", "mine", "accuracy", 50.0, n_scored=2, n_total=3)
+        >>> f"{score.value} % of {score.n_scored}, {score.n_total - score.n_scored} skipped"
+        '50.0 % of 2, 1 skipped'
     """
 
     task: str
@@ -91,9 +105,16 @@ class Score:
 class Comparison:
     """Two models on their ``n_common`` items of one set: ``difference`` is first minus second.
 
-    ``low`` and ``high`` are the ends of a 95 % interval of the difference. ``p`` is two-sided: how easily a
-    difference this large comes from chance alone; ``p_holm`` is p after Holm's correction for all p of a table, see
-    ``corrected``. All are nan where there is nothing to compare.
+    ``low`` and ``high`` are the ends of a 95 % interval of the difference. ``p`` is two-sided: how easily a difference
+    this large comes from chance alone; ``p_holm`` is p after Holm's correction for all p of a table, see ``corrected``.
+    All are nan where there is nothing to compare.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> values = {"first": 60, "second": 50, "difference": 10, "low": 5, "high": 15, "n_common": 100}
+        >>> found = wf.evaluation.Comparison("analogy", "mine", "accuracy", p=0.01, **values)
+        >>> found.first - found.second == found.difference
+        True
     """
 
     task: str
@@ -116,6 +137,15 @@ def scores_of(*seeds: Iterable[Outcome]) -> list[Score]:
     that for other items and other seeds. The means over sets run over those of the ten sets of the paper that are
     there, and over all sets where none of them is. The weighted mean is sum(n r) / sum(n) with n the scored pairs of
     a set. Sets without a value are left out of the mean and of its ``n_scored``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> right = np.array([1.0, 1.0, 0.0, 1.0])
+        >>> outcome = wf.evaluation.Outcome("completion", "mine", "accuracy", ("a", "b", "c", "d"), right, n_total=5)
+        >>> score = wf.evaluation.scores_of([outcome])[0]
+        >>> score.value, score.n_scored, score.n_total
+        (75.0, 4, 5)
     """
     return [
         Score(*one.name, float(one.values.mean()), one.n, one.n_total, *_interval_of_mean(one))
@@ -132,13 +162,33 @@ def compare(
     are compared one by one. The interval and p are by Student's t, from the differences in each item, with what
     items and seeds share; p of single items and one seed is by the exact test of McNemar. Sets are weighted in the
     means by their common pairs.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> Outcome = wf.evaluation.Outcome
+        >>> keys = tuple("abcdefgh")
+        >>> first = Outcome("completion", "mine", "accuracy", keys, np.array([1.0, 1, 1, 1, 1, 1, 1, 0]), 8)
+        >>> second = Outcome("completion", "mine", "accuracy", keys, np.array([1.0, 0, 0, 0, 0, 0, 0, 0]), 8)
+        >>> found = wf.evaluation.compare([[first]], [[second]])[0]
+        >>> found.first, found.second, found.p
+        (87.5, 12.5, 0.03125)
     """
     measured = _with_means(_measured([*first, *second]))
     return [_comparison(one, len(first), paired) for one in measured]
 
 
 def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons of one table with p after Holm's correction for all of them."""
+    """Return the comparisons of one table with p after Holm's correction for all of them.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> values = {"first": 60, "second": 50, "difference": 10, "low": 5, "high": 15, "n_common": 100}
+        >>> first = wf.evaluation.Comparison("analogy", "syntactic", "accuracy", p=0.01, **values)
+        >>> second = wf.evaluation.Comparison("analogy", "semantic", "accuracy", p=0.04, **values)
+        >>> [one.p_holm for one in wf.evaluation.corrected([first, second])]
+        [0.02, 0.04]
+    """
     ps = standard_error.holm([one.p for one in comparisons])
     return [replace(one, p_holm=p) for one, p in zip(comparisons, ps, strict=True)]
 

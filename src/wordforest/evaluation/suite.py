@@ -28,12 +28,22 @@ def evaluate(
     half: Half | None = None,
     restrict: int | None = None,
 ) -> list[Score]:
-    """Return the scores of every set of every task found, with their summaries and 95 % intervals.
+    r"""Return the scores of every set of every task found, with their summaries and 95 % intervals.
 
-    ``data`` is a folder, or what ``find_data`` returns; without it the folder named by WORDFOREST_DATA; without
-    that the files that come with gensim, where it is installed. ``tasks`` names some of TASKS; without it all that
-    have data are run. ``half`` keeps the items of one of two fixed halves; analogies between pairs of different halves
-    are in neither. With ``restrict`` only the first so many words exist.
+    ``data`` is a folder, or what ``find_data`` returns; without it the folder named by WORDFOREST_DATA; without that
+    the files that come with gensim, where it is installed. ``tasks`` names some of TASKS; without it all that have data
+    are run. ``half`` keeps the items of one of two fixed halves; analogies between pairs of different halves are in
+    neither. With ``restrict`` only the first so many words exist.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import wordforest as wf
+        >>> Path("data/wordsim").mkdir(parents=True)
+        >>> _ = Path("data/wordsim/EN-MINE.txt").write_text("cat\tdog\t8\ncat\tcar\t2\ndog\tcar\t1\n")
+        >>> vectors = wf.Vectors(["cat", "dog", "car"], [[2, 1], [2, 0], [0, 3]])
+        >>> score = wf.evaluate(vectors, "data")[0]
+        >>> score.set, round(score.value, 2), score.n_scored
+        ('EN-MINE', 1.0, 3)
     """
     return scores_of(judge(vectors, data, tasks=tasks, half=half, restrict=restrict))
 
@@ -46,7 +56,18 @@ def judge(
     half: Half | None = None,
     restrict: int | None = None,
 ) -> list[Outcome]:
-    """Return what ``evaluate`` scores, item by item, so that two models can be compared; arguments as there."""
+    r"""Return what ``evaluate`` scores, item by item, so that two models can be compared; arguments as there.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import wordforest as wf
+        >>> Path("data/wordsim").mkdir(parents=True)
+        >>> _ = Path("data/wordsim/EN-MINE.txt").write_text("cat\tdog\t8\ncat\tcar\t2\ndog\tcar\t1\n")
+        >>> vectors = wf.Vectors(["cat", "dog", "car"], [[2, 1], [2, 0], [0, 3]])
+        >>> outcome = wf.evaluation.judge(vectors, "data")[0]
+        >>> outcome.values.round(2), outcome.gold
+        (array([0.89, 0.45, 0.  ]), array([8., 2., 1.]))
+    """
     if half is not None and half not in get_args(Half):
         raise InputError(f"half = {half!r}: expected 'development', 'test' or none. Choose one of them.")
     found = data if isinstance(data, Data) else find_data(data)

@@ -36,6 +36,12 @@ def differences(
 
     ``difference`` and ``q`` are (G, K). Blue is more than in all other groups, red less; white is no difference, or one
     whose q is not below ``level``.
+
+    Examples:
+        >>> import wordforest as wf  # needs: matplotlib
+        >>> groups, nodes = ["1990s", "2000s"], ["0 sport", "1 music"]
+        >>> figure = wf.figures.differences(groups, nodes, [[0.1, -0.1], [-0.1, 0.1]], [[0.01, 0.2], [0.01, 0.2]])
+        >>> figure.savefig("differences.png")
     """
     values, adjusted = np.asarray(difference, dtype=np.float64), np.asarray(q, dtype=np.float64)
     if not values.shape == adjusted.shape == (len(groups), len(nodes)):

@@ -46,6 +46,11 @@ def heatmap(
     out. Words without a vector are left out, too (see drawable). Lists of words by title stand below each other,
     each with its own columns, as in the paper: animals and countries agree in different ones. ``limit`` ends the colour
     scale, by default at the largest absolute coefficient shown; give the same one to several figures to compare them.
+
+    Examples:
+        >>> import wordforest as wf  # needs: matplotlib
+        >>> vectors = wf.Vectors(["sport", "tennis", "music"], [[4, 1, 0], [2, 3, 0], [0, 0, 4]])
+        >>> wf.figures.heatmap(vectors, ["sport", "tennis"]).savefig("heatmap.png")
     """
     blocks = words if isinstance(words, Mapping) else {"": words}
     shown = {title: drawable(block, vectors) for title, block in blocks.items()}

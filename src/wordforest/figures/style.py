@@ -27,7 +27,15 @@ _STOPS = np.array([0.0, 0.35, 0.7, 1.0])  # of |value| / limit
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours (red, green, blue) of values below and above zero: nearest to zero first, then darker and darker."""
+    """Colours (red, green, blue) of values below and above zero: nearest to zero first, then darker and darker.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> reds, greys = ((0.9, 0.8, 0.8), (0.5, 0.0, 0.0)), ((0.9, 0.9, 0.9), (0.2, 0.2, 0.2))
+        >>> style = wf.figures.Style(palette=wf.figures.Palette(negative=reds, positive=greys))
+        >>> style.palette.positive[-1]
+        (0.2, 0.2, 0.2)
+    """
 
     negative: Ramp
     positive: Ramp
@@ -47,7 +55,13 @@ PALETTES = {"paper": PAPER, "colorblind": COLORBLIND}
 
 @dataclass(frozen=True)
 class Style:
-    """Palette, letters of ``text`` points, at most ``width`` inches wide."""
+    """Palette, letters of ``text`` points, at most ``width`` inches wide.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.figures.Style(palette=wf.figures.COLORBLIND, text=12).small < 12
+        True
+    """
 
     palette: Palette = PAPER
     text: float = 9.0

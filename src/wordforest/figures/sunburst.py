@@ -34,8 +34,15 @@ def sunburst(
 ) -> Figure:
     """Return a figure in which every node is a part of a ring, as wide as its size says, outside its parent.
 
-    What of a node belongs to none of its children has nothing outside. Labels are written as far as they fit.
-    ``depth`` is the last one shown, 0 for roots alone; all if None.
+    ``sizes`` (M,) and ``labels`` (M,) are those of the nodes. What of a node belongs to none of its children has
+    nothing outside. Labels are written as far as they fit. ``depth`` is the last one shown, 0 for roots alone; all if
+    None.
+
+    Examples:
+        >>> import wordforest as wf  # needs: matplotlib
+        >>> forest = wf.Forest([-1, 0, 0, -1])
+        >>> figure = wf.figures.sunburst(forest, [0.6, 0.3, 0.2, 0.4], ["sport", "tennis", "football", "music"])
+        >>> figure.savefig("sunburst.png")
     """
     shown = nested(forest, sizes, labels, depth)
     wedges = [*_wedges(shown, -1, 0.0, 1.0)]

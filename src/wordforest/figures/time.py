@@ -35,6 +35,13 @@ def over_time(
     """Return a figure with a curve for each of K nodes over T times, and a band from low to high, (T, K) each.
 
     Times are numbers, or dates as ISO text. Where the share is nan, as in a bin without documents, the curve has a gap.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf  # needs: matplotlib
+        >>> share = np.array([[0.2, 0.8], [0.5, 0.5], [0.7, 0.3]])  # three years, two nodes
+        >>> figure = wf.figures.over_time([1990, 2000, 2010], share, share - 0.1, share + 0.1, ["sport", "music"])
+        >>> figure.savefig("over_time.png")
     """
     values, below, above = (np.asarray(part, dtype=np.float64) for part in (share, low, high))
     if not 1 <= len(names) <= len(GROUP_COLORS):

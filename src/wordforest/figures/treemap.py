@@ -33,8 +33,14 @@ def treemap(
 ) -> Figure:
     """Return a figure in which every node is a rectangle, as large as its size says, with its children inside.
 
-    What of a node belongs to none of its children stays free. Labels are written as far as they fit. ``depth`` is the
-    last one shown, 0 for roots alone; all if None.
+    ``sizes`` (M,) and ``labels`` (M,) are those of the nodes. What of a node belongs to none of its children stays
+    free. Labels are written as far as they fit. ``depth`` is the last one shown, 0 for roots alone; all if None.
+
+    Examples:
+        >>> import wordforest as wf  # needs: matplotlib
+        >>> forest = wf.Forest([-1, 0, 0, -1])
+        >>> figure = wf.figures.treemap(forest, [0.6, 0.3, 0.2, 0.4], ["sport", "tennis", "football", "music"])
+        >>> figure.savefig("treemap.png")
     """
     shown = nested(forest, sizes, labels, depth)
     with drawing():

@@ -66,6 +66,12 @@ def trees(
     white and the line to them is faint unless nodes below are used. ``labels``, some words for each of the M
     dimensions, turn each tree into an outline with the words beside the nodes. Words without a vector are left out (see
     drawable).
+
+    Examples:
+        >>> import wordforest as wf  # needs: matplotlib
+        >>> forest = wf.Forest([-1, 0, 0])
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 1], [2, 3, 0]], forest=forest)
+        >>> wf.figures.trees(vectors, ["tennis"]).savefig("tree.png")
     """
     forest = vectors.forest
     if forest is None:

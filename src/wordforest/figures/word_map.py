@@ -31,7 +31,14 @@ _LED = 0.04  # share of labels away from their dots that is still easy to read
 
 
 class Projection(NamedTuple):
-    """Points (n, 2) and their error, the Kullback-Leibler divergence."""
+    """Points (n, 2) and their error, the Kullback-Leibler divergence.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> wf.figures.Projection(np.zeros((3, 2)), error=0.5).points.shape
+        (3, 2)
+    """
 
     points: NDArray[np.float64]
     error: float
@@ -64,6 +71,14 @@ def word_map(
     so that it is widest from left to right with the first group on the left: t-SNE leaves that open. Groups differ in
     colour and mark. Words that one of the models lacks are left out of all; labels that find no free place are left
     out, and counted below.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf  # needs: matplotlib openTSNE
+        >>> words = ["cat", "dog", "cow", "hen", "paris", "rome", "oslo", "bern"]
+        >>> vectors = wf.Vectors(words, np.eye(8) + np.kron(np.eye(2), np.ones((4, 4))))
+        >>> groups = {"animals": words[:4], "cities": words[4:]}
+        >>> wf.figures.word_map({"mine": vectors}, groups, runs=1).savefig("map.png")
     """
     shown = _shared_groups(models, groups)
     words = [word for group in shown.values() for word in group]
@@ -104,6 +119,14 @@ def project(
     t-SNE is not convex, so it starts from ``runs`` random layouts, drawn from ``seed``. For fewer than 91 words the
     perplexity shrinks from 30 to a third of the other words, for fewer than 120 the early exaggeration from 12 to a
     tenth of them: few words under full exaggeration fall into one point and never part again.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf  # needs: openTSNE
+        >>> rows = np.eye(8)[np.arange(24) % 8] + 0.1
+        >>> found = wf.figures.project(rows / np.linalg.norm(rows, axis=1, keepdims=True), runs=1)
+        >>> found.points.shape
+        (24, 2)
     """
     n = len(X)
     if runs < 1:

@@ -30,7 +30,14 @@ _LONGEST = 24  # letters of a label
 
 
 def drawable(words: Iterable[str], *models: Vectors) -> list[str]:
-    """Return the words that have a vector in all models, each once; raise InputError if none has."""
+    """Return the words that have a vector in all models, each once; raise InputError if none has.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sea", "ship"], [[1, 0], [1, 1]])
+        >>> wf.figures.drawable(["ship", "cake", "ship"], vectors)
+        ['ship']
+    """
     asked = list(dict.fromkeys(words))
     found = [word for word in asked if all(word in vectors for vectors in models)]
     if not found:

@@ -40,6 +40,12 @@ def write_atlas(model: Model | DocumentsFolder, path: str | Path) -> Path:
 
     Columns: ``text``, ``x`` and ``y`` on the map of the page, ``level0``, ``level1``, ... the labels of the main path,
     ``count`` if known, and for up to 50,000 rows ``neighbors``. The labels stand beside it, in ``NAME.labels.parquet``.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> wf.interop.write_atlas(vectors, "words.parquet").name  # needs: pyarrow
+        'words.labels.parquet'
     """
     pa, pq = pyarrow_library()
     table = Path(path)

@@ -23,6 +23,15 @@ def to_frame(model: Model, kind: Kind = "codes", *, library: Library = "pandas")
 
     ``codes`` has a row for every value that is not zero: word, node, label, value and more; ``nodes`` a row for every
     node, with its label and its place in the forest. A row for every word has ``Vectors.to_frame``.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 0]], forest=wf.Forest([-1, 0]))
+        >>> wf.interop.to_frame(vectors)[["word", "node", "value"]]  # needs: pandas
+             word  node  value
+        0   sport     0    4.0
+        1   sport     1    1.0
+        2  tennis     0    2.0
     """
     makers = {"codes": _codes, "nodes": _nodes}
     if kind not in makers:
@@ -31,7 +40,16 @@ def to_frame(model: Model, kind: Kind = "codes", *, library: Library = "pandas")
 
 
 def write_codes(model: Model, path: str | Path) -> None:
-    """Write the codes as a long table, .parquet or .csv: a row for every value that is not zero."""
+    """Write the codes as a long table, .parquet or .csv: a row for every value that is not zero.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 0]], forest=wf.Forest([-1, 0]))
+        >>> wf.interop.write_codes(vectors, "codes.csv")
+        >>> Path("codes.csv").read_text().splitlines()[:2]
+        ['word,node,parent,depth,label,value,share', 'sport,0,-1,0,sport tennis,4,1']
+    """
     write_table(path, _codes(open_source(model)))
 
 

@@ -10,7 +10,15 @@ from wordforest.vectors import Vectors
 
 
 def to_gensim(model: Model) -> Any:
-    """Return gensim's KeyedVectors of all words; how often a word occurs, if known, is its attribute ``count``."""
+    """Return gensim's KeyedVectors of all words; how often a word occurs, if known, is its attribute ``count``.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["hot", "warm", "cold"], [[2, 0], [1, 1], [-1, 0]])
+        >>> keyed = wf.interop.to_gensim(vectors)  # needs: gensim
+        >>> keyed.most_similar("hot", topn=1)[0][0]
+        'warm'
+    """
     try:
         from gensim.models import KeyedVectors
     except ImportError as error:
@@ -27,6 +35,15 @@ def to_gensim(model: Model) -> Any:
 
 
 def from_gensim(keyed: Any) -> Vectors:
-    """Return the vectors of KeyedVectors, or of a model of gensim that has them."""
+    """Return the vectors (V, M) of KeyedVectors, or of a model of gensim that has them.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> from gensim.models import KeyedVectors  # needs: gensim
+        >>> keyed = KeyedVectors(2)
+        >>> keyed.add_vectors(["hot", "cold"], [[1.0, 2.0], [2.0, 1.0]])
+        >>> wf.interop.from_gensim(keyed)
+        Vectors(2 words, 2 dimensions, forest=None)
+    """
     keyed = getattr(keyed, "wv", keyed)
     return Vectors(keyed.index_to_key, keyed.vectors)

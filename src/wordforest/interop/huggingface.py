@@ -41,6 +41,13 @@ def write_huggingface(
     """Write a run folder with a README.md that says what the model is; ``read_vectors`` and ``load_run`` read it.
 
     ``license``, ``language`` and ``datasets`` are fields of a model card; ``scores`` are what ``evaluate`` returned.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> wf.interop.write_huggingface(vectors, "model", license="cc-by-4.0", language="en")
+        >>> wf.read_vectors("model")
+        Vectors(2 words, 2 dimensions, forest=Forest(2 nodes, 1 trees, depth 2))
     """
     run = as_run(model)
     fields = {"license": license, "language": language, "library_name": "wordforest", "tags": _TAGS}

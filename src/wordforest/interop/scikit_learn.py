@@ -36,11 +36,14 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     Python: folders keep its name alone. The roots of an additive forest share a document out: their shares add up
     to 1. A document without a known word has none.
 
-    >>> from wordforest import Forest, Vectors
-    >>> vectors = Vectors(["ship", "sea", "cake"], [[1, 1, 0], [1, 0, 0], [0, 0, 1]], forest=Forest([-1, 0, -1]))
-    >>> shares = WordForestVectorizer(vectors).fit_transform(["A ship!", "Cake at sea"])
-    >>> shares.toarray().round(2).tolist()
-    [[1.0, 0.5, 0.0], [0.5, 0.0, 0.5]]
+    Examples:
+        >>> import wordforest as wf
+        >>> forest = wf.Forest([-1, 0, -1])
+        >>> vectors = wf.Vectors(["ship", "sea", "cake"], [[2, 1, 0], [1, 0, 0], [0, 0, 1]], forest=forest)
+        >>> vectorizer = wf.WordForestVectorizer(vectors).fit()
+        >>> vectorizer.transform(["A ship!", "Cake at sea"]).toarray().round(2)
+        array([[1. , 0.5, 0. ],
+               [0.5, 0. , 0.5]], dtype=float32)
     """
 
     def __init__(
@@ -52,7 +55,12 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         self.n_jobs = n_jobs
 
     def fit(self, documents: Any = None, y: Any = None) -> WordForestVectorizer:  # noqa: ARG002 scikit-learn's
-        """Load the model; documents are not looked at."""
+        """Load the model; documents are not looked at.
+
+        Examples:
+            >>> wf.WordForestVectorizer(vectors).fit().transform(["cake"]).shape
+            (1, 3)
+        """
         if self.model is None:
             raise InputError("which model? Give a run, vectors, or the path of either: WordForestVectorizer(model).")
         source = open_source(model := loaded(self.model))
@@ -66,7 +74,12 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def transform(self, documents: Any) -> Any:
-        """Return the shares of documents, (n, M): CSR, or an array if ``sparse_output`` is off."""
+        """Return the shares of documents, (n, M): CSR, or an array if ``sparse_output`` is off.
+
+        Examples:
+            >>> vectorizer.transform(["a cake"]).toarray()
+            array([[0., 0., 1.]], dtype=float32)
+        """
         if isinstance(documents, str):
             raise InputError("expected several documents, but one string came. Put it into a list.")
         topics = self._fitted().topics_
@@ -77,7 +90,12 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return shares if self.sparse_output else shares.toarray()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002 scikit-learn's
-        """Return a name for every node: its tree, and the first label word of each node from the root down."""
+        """Return a name for every node, (M,): its tree, and the first label word of each node from the root down.
+
+        Examples:
+            >>> vectorizer.get_feature_names_out()
+            array(['0.ship', '0.ship.ship', '1.cake'], dtype=object)
+        """
         vectors = self._fitted().vectors_
         return np.array(feature_names(vectors, labels=vectors.labels), dtype=object)
 

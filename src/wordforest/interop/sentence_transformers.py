@@ -30,6 +30,11 @@ def write_sentence_transformers(model: Model, folder: str | Path, *, sparse: boo
     """Write a folder for ``SentenceTransformer(folder)``, or with ``sparse`` for ``SparseEncoder(folder)``.
 
     A text becomes the mean of its words' vectors. In a SparseEncoder the row has few nodes that are not zero.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]])
+        >>> wf.interop.write_sentence_transformers(vectors, "model")  # needs: tokenizers
     """
     vectors, _, _ = source = open_source(model)
     if _UNKNOWN in vectors.key_to_index:
@@ -45,7 +50,15 @@ def write_sentence_transformers(model: Model, folder: str | Path, *, sparse: boo
 
 
 def read_sentence_transformers(folder: str | Path) -> Vectors:
-    """Return the vectors of a folder with a StaticEmbedding, one for each entry of its vocabulary."""
+    """Return the vectors (V, M) of a folder with a StaticEmbedding, one for each entry of its vocabulary.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]])
+        >>> wf.interop.write_sentence_transformers(vectors, "model")  # needs: tokenizers
+        >>> wf.interop.read_sentence_transformers("model")["hot"].tolist()
+        [1.0, 2.0]
+    """
     arrays = read_tensors(Path(folder) / _WEIGHTS)
     model = read_json(Path(folder) / _TOKENIZER).get("model", {})
     entries, weights = model.get("vocab"), arrays.get("embedding.weight")

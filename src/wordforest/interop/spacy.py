@@ -30,6 +30,12 @@ def to_spacy(model: Model, *, language: str = "en") -> Any:
     """Return an empty pipeline with the vectors of all words, as ``spacy init vectors`` makes it.
 
     Words of a model in lower case are found in any case.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> nlp = wf.interop.to_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]))  # needs: spacy
+        >>> nlp("Hot soup")[0].vector.tolist()
+        [1.0, 2.0]
     """
     vectors, _, _ = source = open_source(model)
     nlp = spacy.blank(language)
@@ -45,7 +51,14 @@ def to_spacy(model: Model, *, language: str = "en") -> Any:
 
 
 def write_spacy(model: Model, folder: str | Path, *, language: str = "en") -> None:
-    """Write a folder with the vectors of all words that ``spacy.load`` reads."""
+    """Write a folder with the vectors of all words that ``spacy.load`` reads.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.interop.write_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]), "pipeline")  # needs: spacy
+        >>> wf.interop.from_spacy("pipeline")["hot"].tolist()
+        [1.0, 2.0]
+    """
     nlp = to_spacy(model, language=language)
     nlp.to_disk(folder)
     # spaCy reads by which attribute words are found, but writes it for floret alone
@@ -53,7 +66,14 @@ def write_spacy(model: Model, folder: str | Path, *, language: str = "en") -> No
 
 
 def from_spacy(pipeline: Any) -> Vectors:
-    """Return the word vectors of a pipeline of spaCy, or of the name or folder of one."""
+    """Return the word vectors (V, M) of a pipeline of spaCy, or of the name or folder of one.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> nlp = wf.interop.to_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]))  # needs: spacy
+        >>> wf.interop.from_spacy(nlp)
+        Vectors(2 words, 2 dimensions, forest=None)
+    """
     nlp = spacy.load(pipeline) if isinstance(pipeline, str | Path) else pipeline
     table = nlp.vocab.vectors
     if not table.key2row:

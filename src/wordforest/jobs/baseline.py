@@ -93,10 +93,15 @@ def baseline(
 ) -> Run:
     """Learn the vectors of a baseline and return the run; ``out`` also writes it.
 
-    ``name`` is one of ``METHODS``: pca sc nnse hpca (from text or a counts folder), cbow sg cbow-hs sg-hs nce rnn
-    (from text). Settings are those of the method and of ``CountSettings``:
-    ``baseline("pca", "corpus.txt", dimensions=52)``. Those from counts keep and find them as ``train`` does, and count
-    within ``memory`` bytes.
+    ``name`` is one of pca sc nnse hpca (from text or a counts folder), cbow sg cbow-hs sg-hs nce rnn (from text).
+    Settings are those of the method and of ``count``. Those from counts keep and find them as ``train`` does, and count
+    within ``memory`` bytes. ``workers``, ``resume`` and ``report`` are those of ``train``.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> text = ["the cat eats fish", "the dog eats meat", "a train goes to paris", "a train goes to rome"] * 50
+        >>> wf.baseline("pca", text, dimensions=3, min_count=2, report=False).vectors.n_dimensions
+        3
     """
     _check(name, device, memory)
     method = METHODS[name]

@@ -90,15 +90,33 @@ def count_corpus(
     report: Reporter | bool | None = None,
     **settings: Any,
 ) -> Counts:
-    """Count a corpus into a folder that ``train`` takes in place of text. Settings are those of ``CountSettings``.
+    """Count a corpus into a folder that ``train`` takes in place of text; return the counts, ``matrix`` (V, C).
 
-    ``extendable`` counts can be added to later: ``add`` names such a folder, whose text is counted, too.
-    ``phrases_of`` names a run or counts whose phrases are joined, instead of those that this text would have.
-    ``memory`` is a ceiling in bytes for counting, three quarters of the machine's if left out; what goes beyond lies in
-    files in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
-    ``resume`` resumes counting that was broken off in ``out``, to the same bits as if it had not been.
-    ``cluster`` is the address of a Dask scheduler, ``local:N``, or a ``Cluster``; its workers read the text, and what
-    is returned stays in its file. Workers that die cost no more than their share; a scheduler that dies costs all.
+    Settings are those of ``count``, and of text: ``tokenizer``, ``lowercase``, ``numbers``.
+
+    Args:
+        corpus: As ``count`` takes it.
+        out: The folder.
+        extendable: Counts can be added to later.
+        add: A folder of extendable counts whose text is counted, too.
+        phrases_of: A run or counts whose phrases are joined, instead of those that this text would have.
+        force: Overwrite the counts that ``out`` holds.
+        resume: Resume counting that was broken off in ``out``, to the same bits as if it had not been.
+        workers: Threads; all cores if None. The bits are the same.
+        memory: Ceiling in bytes for counting, three quarters of the machine's if None; what goes beyond lies in files
+            in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
+        cluster: Address of a Dask scheduler, ``local:N``, or a ``Cluster``; its workers read the text, and what is
+            returned stays in its file. Workers that die cost no more than their share; a scheduler that dies costs all.
+        report: Hears how far it is; False is silent.
+        **settings: Such as ``window``, ``min_count``, ``tokenizer``.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> text = ["the cat eats fish", "the dog eats meat"] * 50
+        >>> wf.count_corpus(text, "counts", min_count=2, report=False)
+        Counts(6 words x 6 contexts, 22 pairs)
+        >>> wf.train("counts", trees=2, report=False).vectors.n_dimensions
+        26
     """
     check_known(settings, [*CountSettings.__dataclass_fields__])
     names, asked = as_read(corpus, CountSettings(**settings))

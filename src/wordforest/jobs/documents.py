@@ -452,7 +452,15 @@ def topics_of(run: Run) -> Topics:
 
 
 def save_topics(folder: str | Path, forest: TopicForest) -> None:
-    """Write a fitted TopicForest to a folder, as a run; documents stay out of it."""
+    """Write a fitted TopicForest to a folder, as a run; documents stay out of it.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> texts = ["he rides a bike", "a chain for my bike", "bake the cake with eggs", "eggs for a cake"] * 10
+        >>> wf.save_topics("topics", wf.TopicForest(levels=(2,), min_df=2).fit(texts))
+        >>> wf.load_run("topics").forest
+        Forest(2 nodes, 2 trees, depth 1)
+    """
     config = {**asdict(forest.topics_.rules), **asdict(forest.settings_), **forest.edits_, "phrases": forest.phrases}
     store.save_run(folder, as_run(forest.topics_, config))
 
@@ -461,6 +469,13 @@ def load_topics(folder: str | Path, *, tokenizer: Any = None) -> TopicForest:
     """Return the TopicForest of a folder, ready to transform documents.
 
     ``tokenizer`` is the function that it was learned with, where it was one of Python: folders keep its name alone.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> texts = ["he rides a bike", "a chain for my bike", "bake the cake with eggs", "eggs for a cake"] * 10
+        >>> wf.save_topics("topics", wf.TopicForest(levels=(2,), min_df=2).fit(texts))
+        >>> wf.load_topics("topics").transform(["my bike"]).shape
+        (1, 2)
     """
     run = store.load_run(folder)
     if tokenizer is not None:

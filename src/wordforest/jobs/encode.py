@@ -46,13 +46,20 @@ def encode_counts(
     device: str = "cpu",
     report: Reporter | bool | None = None,
 ) -> Run:
-    """Return the codes of all words of a counts folder with the dictionary of a run; ``out`` also writes them.
+    """Return the codes (V, M) of all words of a counts folder with the dictionary of a run; ``out`` also writes them.
 
     Association, weights, penalty and forest are the run's. Contexts are matched by name; those that the run does not
     know count as ``#rare#``, as they would have in its own text, or not at all where it has no such context. X comes
     from the new counts alone, and from the spelling of the words where the run has n-grams. What comes back has no
     dictionary: its rows would not be named by its words. ``cluster`` is the address of a Dask scheduler, ``local:N``,
     or a ``Cluster``, whose workers see ``counts`` and ``out``.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> _ = wf.train(["the cat eats fish", "the dog eats meat"] * 50, trees=2, min_count=2, out="run", report=False)
+        >>> _ = wf.count_corpus(["the horse eats grass"] * 50, "counts", min_count=2, report=False)
+        >>> "horse" in wf.encode_counts("run", "counts", report=False).vectors
+        True
     """
     learned = store.load_run(Path(run))
     penalty = _penalty(Path(run), learned)

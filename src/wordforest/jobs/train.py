@@ -49,12 +49,31 @@ def train(
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
 
     The corpus is a path (or several), texts, lists of tokens, or a frame or column of texts, as ``count`` takes them.
-    Settings are those of ``CountSettings`` and ``TrainSettings``: ``train("corpus.txt", trees=40, min_count=5)``.
-    Counts of text stay in ``out/counts``, where further runs into ``out`` or beside it find them. ``resume`` continues
-    a run that was broken off in ``out``, to the same bits as an unbroken one. ``memory`` is a ceiling in bytes for
-    counting, three quarters of what the machine has if left out; where the entries of the learner entries would take
-    more than half of it, they lie in unnamed files in ``out``. ``cluster`` is the address of a Dask scheduler,
-    ``local:N``, or a ``Cluster``; the result has the same bits.
+    The run has codes (V, M), a dictionary (C, M), the forest of M nodes and ``vectors``. Settings are those of the
+    command: ``train("corpus.txt", trees=40, min_count=5)``.
+
+    Args:
+        corpus: See above.
+        out: A folder for the run. Counts of text stay in ``out/counts``, where further runs into ``out`` or beside it
+            find them.
+        force: Overwrite the run that ``out`` holds.
+        resume: Continue a run that was broken off in ``out``, to the same bits as an unbroken one.
+        workers: Threads; all cores if None. The bits are the same.
+        memory: Ceiling in bytes for counting, three quarters of what the machine has if None; where the entries of the
+            learner entries would take more than half of it, they lie in unnamed files in ``out``.
+        cluster: Address of a Dask scheduler, ``local:N``, or a ``Cluster``; the result has the same bits.
+        report: Hears how far it is; False is silent.
+        **settings: Such as ``trees``, ``branching``, ``lam``, ``window``, ``min_count``, ``preset``; see the commands
+            ``count`` and ``train``.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> text = ["the cat eats fish", "the dog eats meat", "a train goes to paris", "a train goes to rome"] * 50
+        >>> run = wf.train(text, trees=2, branching=(2,), min_count=2, report=False)
+        >>> run
+        Run(12 words, Forest(6 nodes, 2 trees, depth 2))
+        >>> run.vectors.n_dimensions
+        6
     """
     counting, own = split_settings(settings)
     forest = own.forest

@@ -16,14 +16,28 @@ _K = 5
 
 
 def as_features(vectors: Vectors, *, labels: Labels | None = None) -> tuple[CSR, list[str]]:
-    """Return the codes as CSR (V, M) and a name for each column, see feature_names. The matrix may be written to."""
+    """Return the codes as CSR (V, M) and a name for each column, see feature_names. The matrix may be written to.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> codes, names = wf.reading.as_features(vectors)
+        >>> codes.shape, names
+        ((2, 2), ['0.sport', '0.sport.tennis'])
+    """
     return sparse.csr_array(vectors.matrix, copy=True), feature_names(vectors, labels=labels)
 
 
 def as_frame(vectors: Vectors) -> Any:
-    """Return a DataFrame of pandas: words by nodes, in sparse columns where the vectors are, see feature_names.
+    """Return a DataFrame of pandas, (V, M): words by nodes, in sparse columns where the vectors are, see feature_names.
 
     Without a forest columns have numbers.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> wf.reading.as_frame(vectors).loc["tennis"].to_dict()  # needs: pandas
+        {'0.sport': 2.0, '0.sport.tennis': 3.0}
     """
     try:
         import pandas
@@ -39,6 +53,12 @@ def feature_names(vectors: Vectors, *, labels: Labels | None = None) -> list[str
 
     Such as ``12.sport.baseball.pitcher``. Names hold letters and digits of any script, underscores and dots, and are
     unique: a name that would come twice ends in the number of its node. A node without a label is called by its number.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> wf.reading.feature_names(vectors)
+        ['0.sport', '0.sport.tennis']
     """
     forest = forest_of(vectors)
     words = [label[0] if label else "" for label in given_or_made(vectors, labels, _K)]
@@ -57,9 +77,15 @@ def feature_names(vectors: Vectors, *, labels: Labels | None = None) -> list[str
 
 
 def names_as_tsv(vectors: Vectors, *, labels: Labels | None = None) -> str:
-    """Return a table of the columns: node, name, parent, depth, stability, and the label's words with spaces between.
+    r"""Return a table of the columns: node, name, parent, depth, stability, and the label's words with spaces between.
 
     Stability is left empty where it is not known.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> wf.reading.names_as_tsv(vectors).splitlines()[0].split("\t")
+        ['node', 'name', 'parent', 'depth', 'stability', 'label']
     """
     forest = forest_of(vectors)
     made = given_or_made(vectors, labels, _K)

@@ -41,7 +41,18 @@ _FUNCTION_WORDS = frozenset(word for line in _GRAMMAR for word in line.split())
 
 
 class NodeLabels(list[Label]):
-    """The label of every node, by its number; an outline of the forest when printed."""
+    """The label of every node, M tuples of words, by its number; an outline of the forest when printed.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> labels = wf.reading.NodeLabels([("sport", "ball"), ("tennis",), ("music",)], wf.Forest([-1, 0, -1]))
+        >>> labels[0]
+        ('sport', 'ball')
+        >>> print(labels)
+        0 sport ball
+          1 tennis
+        2 music
+    """
 
     def __init__(self, labels: Iterable[Label], forest: Forest) -> None:
         super().__init__(labels)
@@ -95,6 +106,15 @@ def label_nodes(vectors: Vectors, k: int = 5, *, rarity: float = 2.0, stop_words
 
     A name that somebody gave to a node (``Vectors.given_labels``) is its label, and the words it would have had are
     still not repeated below it.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> A = [[4, 1, 1], [2, 3, 0], [2, 0, 3]]
+        >>> vectors = wf.Vectors(["sport", "tennis", "football"], A, forest=wf.Forest([-1, 0, 0]))
+        >>> print(wf.reading.label_nodes(vectors, k=1))
+        0 sport
+          1 tennis
+          2 football
     """
     check_k(k)
     if not (np.isfinite(rarity) and rarity >= 0):
@@ -120,6 +140,13 @@ def node_words(vectors: Vectors, node: int, k: int = 20) -> Neighbors:
     """Return the k words that say most of a node, with their scores: s_vi of ``label_nodes``, however rare they are.
 
     Markers such as ``#rare#`` are no words.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> A = [[4, 1, 1], [2, 3, 0], [2, 0, 3]]
+        >>> vectors = wf.Vectors(["sport", "tennis", "football"], A, forest=wf.Forest([-1, 0, 0]))
+        >>> [word for word, score in wf.reading.node_words(vectors, 1)]
+        ['tennis', 'sport']
     """
     check_k(k)
     vectors.check_node(node)
@@ -152,7 +179,13 @@ def label_text(label: Label) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text with control characters and the like written as escapes, so that a line stays a line."""
+    r"""Return the text with control characters and the like written as escapes, so that a line stays a line.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.reading.one_line("two\nlines")
+        'two\\nlines'
+    """
     return _BREAKING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 

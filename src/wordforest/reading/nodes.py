@@ -17,6 +17,19 @@ class Node(Line):
     """A node with those above it, from the root down, all those below, and its words of largest size of either sign.
 
     As a string it is a few lines.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> A = [[4, 1, 1], [2, 3, 0], [2, 0, 3]]
+        >>> vectors = wf.Vectors(["sport", "tennis", "football"], A, forest=wf.Forest([-1, 0, 0]))
+        >>> node = vectors.node(0)
+        >>> node.children, node.positive[0]
+        ((1, 2), ('sport', 4.0))
+        >>> print(node)
+        0 sport tennis football
+          depth 0, used by 3 words (100.0%)
+          below: 1 tennis sport · 2 football sport
+          words: sport 4, tennis 2, football 2
     """
 
     remark: str = ""  # what somebody wrote about it
@@ -56,7 +69,17 @@ class Node(Line):
 
 
 def read_node(vectors: Vectors, node: int, *, k: int = 10, labels: Labels | None = None) -> Node:
-    """Return a node with its k words of largest positive and of most negative value."""
+    """Return a node with its k words of largest positive and of most negative value.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> print(wf.reading.read_node(vectors, 1))
+        1 tennis sport
+          depth 1, used by 2 words (100.0%)
+          above: 0 sport tennis
+          words: tennis 3, sport 1
+    """
     both = vectors.top_words(node, k + _MARKERS)
     positive, negative = ([one for one in words if not is_marker(one[0])][:k] for words in both)
     forest, hidden, named = forest_of(vectors), vectors.hidden, given_or_made(vectors, labels, 5)

@@ -20,6 +20,13 @@ class Line:
     """A node: where it is in the forest, its label, and how many words use it. ``share`` is that over all words.
 
     ``stability`` says how alike the node is when it is learned again from half of the words, None where nobody knows.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> line = wf.reading.outline(vectors)[1]
+        >>> line.parent, line.depth, line.text, line.share
+        (0, 1, 'tennis sport', 1.0)
     """
 
     node: int
@@ -40,7 +47,14 @@ class Line:
 def outline(
     vectors: Vectors, *, k: int = 5, labels: Labels | None = None, trees: Iterable[int] | None = None
 ) -> list[Line]:
-    """Return a line for each node in preorder that is not hidden; ``trees`` chooses some by number, in their order."""
+    """Return a line for each node in preorder that is not hidden; ``trees`` chooses some by number, in their order.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> [(line.node, line.depth, line.text) for line in wf.reading.outline(vectors, k=1)]
+        [(0, 0, 'sport'), (1, 1, 'tennis')]
+    """
     hidden = vectors.hidden
     shown = [node for node in _chosen_nodes(forest_of(vectors), trees) if not hidden[node]]
     return lines_of(vectors, shown, given_or_made(vectors, labels, k))
@@ -63,6 +77,14 @@ def as_text(lines: Sequence[Line], *, numbers: bool = False, shares: bool = Fals
 
     ``numbers`` puts the number of a node before its label, ``shares`` the share of words that use it behind, and its
     stability where that is known.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> A = [[4, 1, 1], [2, 3, 0], [2, 0, 3]]
+        >>> vectors = wf.Vectors(["sport", "tennis", "football"], A, forest=wf.Forest([-1, 0, 0]))
+        >>> print(wf.reading.as_text(wf.reading.outline(vectors, k=1), numbers=True), end="")
+        0 sport
+          1 tennis · 2 football
     """
     rows: list[str] = []
     before: Line | None = None
@@ -81,6 +103,15 @@ def as_mermaid(lines: Sequence[Line]) -> str:
     """Return a Mermaid flowchart from left to right; characters with a meaning there become number codes.
 
     Pages refuse more than 500 edges by default: choose some trees of a larger forest.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> print(wf.reading.as_mermaid(wf.reading.outline(vectors)), end="")
+        flowchart LR
+          n0["sport tennis"]
+          n1["tennis sport"]
+          n0 --> n1
     """
     rows = ["flowchart LR"]
     for line in lines:
@@ -91,7 +122,14 @@ def as_mermaid(lines: Sequence[Line]) -> str:
 
 
 def as_graphviz(lines: Sequence[Line]) -> str:
-    """Return a directed graph in DOT, drawn from left to right by ``dot -Tsvg``."""
+    """Return a directed graph in DOT, drawn from left to right by ``dot -Tsvg``.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> wf.reading.as_graphviz(wf.reading.outline(vectors)).splitlines()[-2]
+        '  n0 -> n1;'
+    """
     rows = ["digraph forest {", "  rankdir=LR;", '  charset="UTF-8";', "  node [shape=box, style=rounded];"]
     for line in lines:
         rows.append(f'  n{line.node} [label="{_for_dot(line.text)}"];')
@@ -106,6 +144,13 @@ def as_object(
     """Return what a program wants to know of the forest, ready for JSON.
 
     The k words of largest positive and of most negative value stand beside the label, each with its value.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> found = wf.reading.as_object(vectors)
+        >>> found["density"], found["nodes"][1]["positive"]
+        (1.0, [('tennis', 3.0), ('sport', 1.0)])
     """
     nodes = []
     for line in outline(vectors, k=k, labels=labels, trees=trees):

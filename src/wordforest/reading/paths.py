@@ -50,7 +50,17 @@ class TreePath:
 
 @dataclass(frozen=True, repr=False)
 class WordPath:
-    """All trees that a word uses, the one with the largest share of it first. As a string it is an outline of them."""
+    """All trees that a word uses, the one with the largest share of it first. As a string it is an outline of them.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=wf.Forest([-1, 0, -1]))
+        >>> path = vectors.path("tennis")
+        >>> path
+        WordPath('tennis', 2 trees, most in 'sport tennis')
+        >>> [(tree.tree, round(tree.share, 2)) for tree in path.trees]
+        [(0, 0.83), (1, 0.17)]
+    """
 
     word: str
     strength: float  # what the word has at all nodes, by size
@@ -88,7 +98,19 @@ class SubtreeWord:
 
 
 def word_path(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None = None) -> WordPath:
-    """Return the path of a word through the trees that it uses. An unknown word raises UnknownWordError."""
+    """Return the path of a word through the trees that it uses. An unknown word raises UnknownWordError.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=wf.Forest([-1, 0, -1]))
+        >>> print(wf.reading.word_path(vectors, "tennis"))
+        tennis
+          tree 0, 83.3%
+            0 sport tennis     83.3%  +2
+              1 tennis sport   50.0%  +3
+          tree 1, 16.7%
+            2 tennis   16.7%  +1
+    """
     a = vectors[word]  # (M,)
     named = given_or_made(vectors, labels, k)
     forest = forest_of(vectors)
@@ -113,6 +135,13 @@ def common_nodes(
     They meet in a node if each has a share of at least ``least`` in the node's group and their values at the node
     itself have no opposite signs. The node where they have most in common comes first: the largest share of the word
     that has least there. Nothing is returned for words that meet nowhere.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> A = [[4, 1, 1], [2, 3, 0], [2, 0, 3]]
+        >>> vectors = wf.Vectors(["sport", "tennis", "football"], A, forest=wf.Forest([-1, 0, 0]))
+        >>> [common.node for common in wf.reading.common_nodes(vectors, ["tennis", "football"])]
+        [0]
     """
     if len(words) < 2:
         raise InputError(f"expected two words or more, but {len(words)} came. Name the words that should be compared.")
@@ -135,6 +164,12 @@ def subtree_words(vectors: Vectors, node: int, k: int = 20) -> list[SubtreeWord]
 
     Each comes with the node of the group where it has most of its own, of equals the deepest. Words that use nothing
     of the group are left out.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> [(member.word, member.strength, member.share) for member in wf.reading.subtree_words(vectors, 1)]
+        [('tennis', 3.0, 0.6), ('sport', 1.0, 0.2)]
     """
     check_k(k)
     vectors.check_node(node)
@@ -159,6 +194,25 @@ def paths_as_text(
 
     Behind each node stand the share of the word that lies in it and below, and its value; a dash where the word does
     not use the node itself, only nodes below. Branches that hold less than ``least`` of the word are left out.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=wf.Forest([-1, 0, -1]))
+        >>> words = ["sport", "tennis"]
+        >>> paths, common = [vectors.path(word) for word in words], wf.reading.common_nodes(vectors, words)
+        >>> print(wf.reading.paths_as_text(paths, common), end="")
+        sport
+          tree 0, 100.0%
+            0 sport tennis    100.0%  +4
+              1 tennis sport   20.0%  +1
+        tennis
+          tree 0, 83.3%
+            0 sport tennis     83.3%  +2
+              1 tennis sport   50.0%  +3
+          tree 1, 16.7%
+            2 tennis   16.7%  +1
+        sport, tennis part below
+          1 tennis sport  (20.0%, 50.0%)
     """
     rows: list[str] = []
     for one in found:
@@ -174,12 +228,29 @@ def paths_as_text(
 
 
 def paths_as_object(found: Sequence[WordPath], common: Sequence[CommonNode] = ()) -> dict[str, Any]:
-    """Return paths and common nodes ready for JSON."""
+    """Return paths and common nodes ready for JSON.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=wf.Forest([-1, 0, -1]))
+        >>> found = wf.reading.paths_as_object([vectors.path("sport")])
+        >>> found["words"][0]["trees"][0]["share"]
+        1.0
+    """
     return {"words": [asdict(one) for one in found], "common": [asdict(one) for one in common]}
 
 
 def subtree_as_text(members: Sequence[SubtreeWord], labels: Labels) -> str:
-    """Return a line for each word of a subtree: the share of it that lies there, and its strongest node."""
+    """Return a line for each word of a subtree: the share of it that lies there, and its strongest node.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> members = wf.reading.subtree_words(vectors, 1)
+        >>> print(wf.reading.subtree_as_text(members, vectors.labels), end="")
+        tennis   60.0%  1 tennis sport
+        sport    20.0%  1 tennis sport
+    """
     words = [one_line(member.word) for member in members]
     width = max(map(len, words), default=0)
     rows = [

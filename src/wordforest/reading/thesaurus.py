@@ -39,6 +39,12 @@ def thesaurus(
     Up to k words that have most of their own at the node are concepts of their own, narrower than it. They are no
     labels of the node: a label says what a concept is called, and jupiter is not another name for planets.
     ``language`` tags the words, None leaves them without.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
+        >>> "a skos:ConceptScheme" in wf.reading.thesaurus(vectors)
+        True
     """
     check_k(k)
     if not _IRI.fullmatch(base):

@@ -52,6 +52,12 @@ class Cluster:
 
     Tasks are pure functions, so Dask may run one again when a worker dies. What it cannot make again is what was put
     there from here; ``attempt`` then repeats the piece of work that needed it.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> with wf.Cluster.connect("local:1") as cluster:  # needs: distributed
+        ...     list(cluster.map(len, ["a", "bb", "ccc"]))
+        [1, 2, 3]
     """
 
     def __init__(self, client: Any, *, threads: int = 1) -> None:
@@ -61,7 +67,10 @@ class Cluster:
 
     @classmethod
     def connect(cls, where: str, *, threads: int = 1) -> Cluster:
-        """Return the cluster at an address, as in tcp://host:8786, or start one of N processes here: local:N."""
+        """Return the cluster at an address, as in tcp://host:8786, or start one of N processes here: ``local:N``.
+
+        In a script, do so below ``if __name__ == "__main__":``, since the processes import it.
+        """
         try:
             import distributed
         except ImportError:

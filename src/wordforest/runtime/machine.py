@@ -37,7 +37,16 @@ class Executor(Protocol):
 
 
 class Threads:
-    """Threads of this process; the kernels release the GIL. One worker runs without any thread."""
+    """Threads of this process; the kernels release the GIL. One worker runs without any thread.
+
+    Handed over as ``executor``, it says how many threads a function may use: ``n_workers``, all cores if None.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> threads = wf.Threads(2)
+        >>> list(threads.map(len, ["a", "bb", "ccc"]))
+        [1, 2, 3]
+    """
 
     def __init__(self, n_workers: int | None = None) -> None:
         if n_workers is not None and n_workers < 1:

@@ -62,6 +62,15 @@ class Run:
     what is known of every node, (M,) each: ``use``, the share of words, and ``stability``. ``space`` are the arrays of
     ``documents/space.py`` where the forest was learned from documents; its C contexts are then the coordinates of that
     space. ``ngrams`` are those that the last rows of D stand for, with the number of words that have each.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> from scipy.sparse import csr_array
+        >>> codes = csr_array(np.array([[2, 1], [1, 0]], np.float32))
+        >>> run = wf.Run(("ship", "sea"), np.array([5, 3]), codes, None, wf.Forest([-1, 0]))
+        >>> run.vectors.most_similar("ship", topn=1)[0][0]
+        'sea'
     """
 
     words: tuple[str, ...]
@@ -112,7 +121,12 @@ class Run:
 
     @cached_property
     def vectors(self) -> Vectors:
-        """The codes as word vectors."""
+        """The codes as word vectors.
+
+        Examples:
+            >>> run.vectors
+            Vectors(2 words, 2 dimensions, forest=Forest(2 nodes, 1 trees, depth 2))
+        """
         return Vectors(self.words, self.codes, forest=self.forest, labels=self.labels, nodes=self.nodes)
 
 
@@ -126,6 +140,15 @@ def save_run(folder: str | Path, run: Run, codes: str | Path | None = None) -> N
     """Write a run in place of the results that a folder holds; codes come last: a folder that has them is complete.
 
     ``codes`` is a file that holds the codes already, on the same disk; it takes its place.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> from scipy.sparse import csr_array
+        >>> codes = csr_array(np.array([[2, 1], [1, 0]], np.float32))
+        >>> wf.save_run("run", wf.Run(("ship", "sea"), np.array([5, 3]), codes, None, wf.Forest([-1, 0])))
+        >>> wf.load_run("run").words
+        ('ship', 'sea')
     """
     with replaced(Path(folder), RESULTS, CODES) as staging:
         _write_config(staging, run.config)
@@ -151,7 +174,14 @@ def _plain(nodes: dict[str, NDArray[Any]]) -> dict[str, list[float]]:
 
 
 def load_run(folder: str | Path) -> Run:
-    """Return the run that a folder holds, after checking that its files agree."""
+    """Return the run that a folder holds, after checking that its files agree.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> _ = wf.train(["the cat eats", "the dog eats"] * 50, trees=2, min_count=2, out="run", report=False)
+        >>> wf.load_run("run").codes.shape
+        (4, 26)
+    """
     folder = Path(folder)
     if not is_run_folder(folder):
         if was_begun(folder):

@@ -42,7 +42,14 @@ _LOOK = 1000  # rows that are looked at before the columns are known
 
 @dataclass(frozen=True)
 class Document:
-    """A text, or its tokens, with a name and what else is known of it."""
+    """A text, or its tokens, with a name and what else is known of it.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> document = wf.text.Document("1999-01", ["a", "new year"], {"year": 1999})
+        >>> document.joined
+        'a new_year'
+    """
 
     id: str
     text: str | Sequence[str]
@@ -96,11 +103,20 @@ def read_documents(
     errors: Errors = "strict",
     notice: Notice = lambda _: None,
 ) -> Iterator[Document]:
-    """Yield documents from a file, a folder, a glob or a URL (or several paths), or from objects of Python.
+    r"""Yield documents from a file, a folder, a glob or a URL (or several paths), or from objects of Python.
 
     ``text`` and ``id`` name columns of tables, ``keep`` those that documents carry along. A list of strings is a list
     of texts; several names of files are for ``read_files``. ``notice`` hears which column was taken for the text, which
     files were skipped, and which ids occur twice.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import wordforest as wf
+        >>> [document.text for document in wf.text.read_documents(["first text", "second text"])]
+        ['first text', 'second text']
+        >>> _ = Path("table.csv").write_text("year,text\n1999,first text\n")
+        >>> next(wf.text.read_documents("table.csv", text="text", keep=["year"])).fields
+        {'year': '1999'}
     """
     columns = Columns(text, id, tuple(keep))
     if isinstance(source, str | Path):

@@ -35,14 +35,30 @@ _WORD_BYTES = 250  # of one word with all that is kept of it, in memory; with ca
 
 @dataclass(frozen=True)
 class TextRules(Checked):
-    """How text becomes words. The defaults are the paper's."""
+    """How text becomes words. The defaults are the paper's.
+
+    Args:
+        tokenizer: What a word is: ``"words"``, ``"whitespace"``, the name of another tokeniser, or a function.
+        lowercase: Read all in lower case.
+        numbers: Numbers become ``#number#``.
+        errors: What to do with bytes that are not UTF-8: ``"strict"``, ``"replace"`` or ``"skip"``.
+        text: The column of tables.
+        known_phrases: Phrases that are joined.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.text.read_tokens(["Café No. 7"], wf.text.TextRules(numbers=False)).words
+        ['café', 'no', '7']
+        >>> wf.text.read_tokens(["Café No. 7"], wf.text.TextRules(lowercase=False)).words
+        ['Café', 'No', '#number#']
+    """
 
     tokenizer: Tokenizer = default("tokenizer")
     lowercase: bool = default("lowercase")
-    numbers: bool = default("numbers")  # numbers become #number#
+    numbers: bool = default("numbers")
     errors: Errors = default("errors")
-    text: str | None = default("text")  # the column of tables
-    known_phrases: tuple[Phrase, ...] = ()  # that are joined
+    text: str | None = default("text")
+    known_phrases: tuple[Phrase, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,7 +66,12 @@ class TextRules(Checked):
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> TextRules:
-        """Return the rules by which a run or counts were made, from what its config says."""
+        """Return the rules by which a run or counts were made, from what its config says.
+
+        Examples:
+            >>> wf.text.TextRules.of({"lowercase": False}).lowercase
+            False
+        """
         return cls(**{one.name: config[one.name] for one in fields(cls) if one.name in config})
 
 
@@ -78,12 +99,23 @@ class IdFile:
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """A corpus in ids: ``ids`` index ``words``, BREAK (-1) stands between sentences."""
+    """A corpus in ids: ``ids`` (tokens + breaks,) index ``words``, -1 stands between sentences.
+
+    ``counts`` (words,) says how often each word occurs, ``fingerprint`` is the SHA-256 of the text.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> tokens = wf.text.read_tokens(["the cat eats", "the dog"])
+        >>> tokens.words, tokens.counts.tolist()
+        (['the', 'cat', 'eats', 'dog'], [2, 1, 1, 1])
+        >>> tokens.n_tokens
+        5
+    """
 
     words: list[str]
-    counts: NDArray[np.int64]  # (words,)
-    ids: Any  # (tokens + breaks,), an IdFile or an array
-    fingerprint: str  # SHA-256 of the text
+    counts: NDArray[np.int64]
+    ids: Any  # an IdFile or an array
+    fingerprint: str
 
     @property
     def n_tokens(self) -> int:
@@ -107,6 +139,14 @@ def read_tokens(
     one of ``scratch``, by default one without a name in ``scratch_folder`` (or the system's for temporary files) that
     goes away with the result. It needs four bytes a token. Named scratch files that hold all that an earlier try has
     found are taken up again.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> tokens = wf.text.read_tokens(["The cat eats. The dog, too!"])
+        >>> tokens.words
+        ['the', 'cat', 'eats', 'dog', 'too']
+        >>> tokens.ids[0:6].tolist()
+        [0, 1, 2, -1, 0, 3]
     """
     rules, scratch = rules or TextRules(), scratch or ScratchFiles(scratch_folder)
     corpus = corpus if isinstance(corpus, Corpus) else as_corpus(corpus, rules.text)
@@ -287,11 +327,20 @@ NUMBER = "#number#"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
-    """Words in row order (most frequent first, ties in code point order) with their counts, shape (V,)."""
+    """Words in row order (most frequent first, ties in code point order) with their counts, shape (V,).
+
+    ``phrases`` are those that were joined before words were counted.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> vocabulary = wf.Vocabulary(["the", "cat"], [7, 2])
+        >>> len(vocabulary), "cat" in vocabulary
+        (2, True)
+    """
 
     words: tuple[str, ...]
     counts: NDArray[np.int64]
-    phrases: tuple[Phrase, ...] = ()  # that were joined before words were counted
+    phrases: tuple[Phrase, ...] = ()
 
     def __init__(self, words: Iterable[str], counts: ArrayLike, phrases: Sequence[Phrase] = ()) -> None:
         frozen = np.array(counts, dtype=np.int64)
@@ -313,7 +362,12 @@ class Vocabulary:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Row of every word."""
+        """Row of every word.
+
+        Examples:
+            >>> vocabulary.index["cat"]
+            1
+        """
         return {word: row for row, word in enumerate(self.words)}
 
 
@@ -356,12 +410,24 @@ class FormRows:
 
 @dataclass(frozen=True)
 class WordRules(Checked):
-    """Which words are kept. The defaults are the paper's."""
+    """Which words are kept. The defaults are the paper's.
+
+    Args:
+        min_count: Rarer words become ``#rare#``.
+        max_vocab: Words at most; the most frequent are kept.
+        keep_words: Kept if they occur at all, before all others.
+        phrases: Phrases are found and joined first.
+
+    Examples:
+        >>> import wordforest as wf
+        >>> wf.text.WordRules(min_count=5, max_vocab=100_000)
+        WordRules(min_count=5, max_vocab=100000, keep_words=(), phrases=False)
+    """
 
     min_count: int = default("min_count")
     max_vocab: int | None = default("max_vocab")
-    keep_words: tuple[str, ...] = default("keep_words")  # kept if they occur at all, before all others
-    phrases: bool = default("phrases")  # found and joined first
+    keep_words: tuple[str, ...] = default("keep_words")
+    phrases: bool = default("phrases")
 
 
 def choose_words(
@@ -373,8 +439,16 @@ def choose_words(
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Keep words by the rules that ``fit``, a function of their number; all others become ``#rare#``.
 
-    Returns the vocabulary and, for each of the ``words`` given, its row in it, shape (len(words),).
-    The words of a list come first: the most frequent of the others fill up the places left by ``max_vocab``.
+    Returns the vocabulary and, for each of the ``words`` given, its row in it, shape (len(words),). The words of a list
+    come first: the most frequent of the others fill up the places left by ``max_vocab``.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> rules = wf.text.WordRules(min_count=2)
+        >>> vocabulary, rows = wf.text.choose_words(["cat", "the", "emu"], np.array([2, 9, 1]), rules)
+        >>> vocabulary.words, rows
+        (('the', 'cat', '#rare#'), array([1, 0, 2], dtype=int32))
     """
     listed = frozenset(rules.keep_words) - {RARE}
     times = counts.tolist()

@@ -30,13 +30,20 @@ _SAVE_AGAIN = "In gensim save them with model.wv.save_word2vec_format('vectors.b
 
 
 def read_vectors(path: StrPath, *, limit: int | None = None, on_notice: Callable[[str], None] | None = None) -> Vectors:
-    """Return the vectors of a RUN folder or file; ``limit`` asks for the first rows only.
+    r"""Return the vectors (V, M) of a RUN folder or file; ``limit`` asks for the first rows only.
 
-    Text (word2vec, GloVe, fastText, or any ``word f1 .. fM``) and word2vec binary, each plain or compressed; two
-    files with equal lines, as ``WORDS+VECTORS`` or as numbers with a file of words beside them; ``.npz``,
-    ``.safetensors``, ``.parquet``, and ``.tsv`` of the Embedding Projector. A name in ``.bin`` is binary, one in
-    ``.glove`` or ``.glove.txt`` has no header; else the content tells. What is odd but usable (repeated words,
-    Latin-1) goes to ``on_notice`` in words; what is damaged is an InputError.
+    Text (word2vec, GloVe, fastText, or any ``word f1 .. fM``) and word2vec binary, each plain or compressed; two files
+    with equal lines, as ``WORDS+VECTORS`` or as numbers with a file of words beside them; ``.npz``, ``.safetensors``,
+    ``.parquet``, and ``.tsv`` of the Embedding Projector. A name in ``.bin`` is binary, one in ``.glove`` or
+    ``.glove.txt`` has no header; else the content tells. What is odd but usable (repeated words, Latin-1) goes to
+    ``on_notice`` in words; what is damaged is an InputError.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import wordforest as wf
+        >>> _ = Path("vectors.txt").write_text("hot 2 0\nwarm 1 1\ncold -1 0\n")
+        >>> wf.read_vectors("vectors.txt", limit=2)
+        Vectors(2 words, 2 dimensions, forest=None)
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit = {limit}, but at least one word must be asked for.")
@@ -62,10 +69,17 @@ def read_vectors(path: StrPath, *, limit: int | None = None, on_notice: Callable
 def write_vectors(path: StrPath, vectors: Vectors) -> None:
     """Write vectors in the format that the name asks for; float32 values come back exactly.
 
-    ``.bin`` word2vec binary; ``.txt``, ``.vec``, ``.w2v`` word2vec text; ``.glove``, ``.glove.txt`` GloVe
-    text; ``.tsv`` numbers for the Embedding Projector with the words in ``NAME.metadata.tsv`` (each also with
-    ``.gz``, ``.bz2``, ``.xz`` or ``.zst``). These lose the forest. ``.npz``, ``.safetensors``, ``.parquet`` and,
-    without a suffix, a RUN folder keep it.
+    ``.bin`` word2vec binary; ``.txt``, ``.vec``, ``.w2v`` word2vec text; ``.glove``, ``.glove.txt`` GloVe text;
+    ``.tsv`` numbers for the Embedding Projector with the words in ``NAME.metadata.tsv`` (each also with ``.gz``,
+    ``.bz2``, ``.xz`` or ``.zst``). These lose the forest. ``.npz``, ``.safetensors``, ``.parquet`` and, without a
+    suffix, a RUN folder keep it.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import wordforest as wf
+        >>> wf.write_vectors("vectors.txt", wf.Vectors(["hot", "warm"], [[2, 0], [1, 1]]))
+        >>> Path("vectors.txt").read_text().splitlines()
+        ['2 2', 'hot 2 0', 'warm 1 1']
     """
     target = Path(path)
     is_compressed = target.suffix.lower() in COMPRESSION
