@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,11 @@ def own_names(module: str) -> list[str]:
     return [name for name in names_of(module) if name not in taken]
 
 
+def path_of(module: str, name: str) -> str:
+    """Return where a public name is found; that of a function whose file is called as it is goes through the file."""
+    return f"{module}.{name}.{name}" if find_spec(f"{module}.{name}") else f"{module}.{name}"
+
+
 def module_page(module: str) -> str:
     """Return the page of a module: its docstring, then each name; those of ``wordforest`` itself stand there alone."""
     shown = own_names(module)
@@ -89,16 +95,22 @@ def module_page(module: str) -> str:
             f"# {module}",
             str(import_module(module).__doc__),
             *([f"Also here: {', '.join(also)}."] if also else []),
-            *(f"::: {module}.{name}" for name in shown),
+            *(f"::: {path_of(module, name)}" for name in shown),
         ]
     )
 
 
 def reference_index() -> str:
     """Return the front page of the reference: every public name with a link."""
-    lines = ["# Reference", "Made from the code: [commands](commands.md) with all options, and every public name."]
+    lines = [
+        "# Reference",
+        "Made from the code: [commands](commands.md) with all options, and every public name.",
+        "Letters: V words, or rows of any matrix; C contexts, or columns; M nodes of the forest; n documents. "
+        "X is (V, C), the dictionary D (C, M), the codes A (V, M). Examples stand alone; those of a method go on "
+        "from that of its class.",
+    ]
     for module in MODULES:
-        names = ", ".join(f"[`{name}`][{module}.{name}]" for name in own_names(module))
+        names = ", ".join(f"[`{name}`][{path_of(module, name)}]" for name in own_names(module))
         lines.append(f"**[{module}]({module.rpartition('.')[2]}.md)**: {names}")
     return "\n\n".join(lines) + "\n"
 

@@ -35,6 +35,22 @@ def test_every_public_name_and_command_has_its_place_in_the_reference():
     assert "--spelling" in commands, "options that the short help leaves out"
 
 
+def test_a_function_is_not_taken_for_the_file_of_its_name():
+    assert HOOKS["path_of"]("wordforest.reading", "outline") == "wordforest.reading.outline.outline"
+    assert HOOKS["path_of"]("wordforest.reading", "as_text") == "wordforest.reading.as_text"
+
+
+def test_the_reference_shows_the_values_of_defaults():
+    griffe = pytest.importorskip("griffe", reason="the packages of the site are not installed")
+    home = str(HOME / "src")
+    extensions = griffe.load_extensions(str(HOME / "docs" / "defaults.py"))
+    package = griffe.load("wordforest", search_paths=[home], extensions=extensions, resolve_aliases=False)
+    shown = {one.name: str(one.default) for one in package["coder.estimator.ForestCoder.__init__"].parameters}
+    assert (shown["trees"], shown["branching"], shown["epochs"]) == ("4", "(3, 3)", "None")
+    encode = {one.name: str(one.default) for one in package["coder.coding.encode"].parameters}
+    assert encode["max_iter"] == "1000"
+
+
 @pytest.mark.parametrize(
     ("page", "link", "there"),
     [

@@ -60,7 +60,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         lam: Weight of the penalty; ``"auto"`` finds one for which about ``density`` of all codes are not zero.
         forest: A Forest or a list of parents, in place of ``trees`` and ``branching``.
         depth_weights: w for each depth, the last going for all below; all 1 if None.
-        density: The share of codes that ``lam="auto"`` aims at; by the shape of the forest if None.
+        density: The share of codes that ``lam="auto"`` aims at; if None 0.5, or less in an additive forest.
         additive: A parent is on wherever a child is: it has what it has itself plus all that its children have. Rows
             are divided by their lengths, and lam is that of such rows.
         nonnegative: Keep codes at or above zero.
@@ -82,11 +82,11 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Examples:
         >>> import numpy as np
         >>> import wordforest as wf
-        >>> X = np.array([[4, 2, 0, 0], [5, 3, 0, 0], [3, 1, 0, 0], [2, 4, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float)
-        >>> coder = wf.ForestCoder(trees=2, branching=(2,), lam=0.01, init="nested", nonnegative=True, random_state=0)
+        >>> X = np.array([[4.0, 2, 0, 0], [5, 3, 0, 0], [3, 1, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]])
+        >>> coder = wf.ForestCoder(trees=2, branching=(2,), init="nested", random_state=0)
         >>> A = coder.fit_transform(X)
         >>> A.shape, coder.components_.shape
-        ((6, 6), (6, 4))
+        ((5, 6), (6, 4))
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         A start that looks at the data sees every row of positive weight once.
 
         Examples:
-            >>> coder.fit(X, sample_weight=[2, 1, 1, 1, 1, 1]).components_.shape
+            >>> coder.fit(X, sample_weight=[2, 1, 1, 1, 1]).components_.shape
             (6, 4)
         """
         self.fit_transform(X, y, sample_weight)
@@ -163,7 +163,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Examples:
             >>> coder.fit_transform(X).shape
-            (6, 6)
+            (5, 6)
         """
         X = self._validated(X, reset=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)

@@ -109,7 +109,8 @@ def objective(X: Any, D: Array, A: Array, penalty: Penalty) -> float:
         >>> import numpy as np
         >>> import wordforest as wf
         >>> X, D = np.array([[2.0, 0.0], [0.0, 3.0]]), np.eye(2)
-        >>> wf.coder.objective(X, D, np.array([[1.0, 0.0], [0.0, 3.0]]), wf.coder.L1(lam=0.5))  # 1 + 0.5 * 4
+        >>> A = np.array([[1.0, 0.0], [0.0, 3.0]])
+        >>> wf.coder.objective(X, D, A, wf.coder.L1(lam=0.5))  # 1 + 0.5 * 4
         3.0
     """
     D = D.astype(np.float64)

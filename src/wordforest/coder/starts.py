@@ -147,7 +147,7 @@ class NestedStart:
         >>> import wordforest as wf
         >>> X = np.array([[4, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float)
         >>> begun = wf.coder.NestedStart()(X, wf.Forest([-1, -1]))
-        >>> (begun.D > 0.1).sum(axis=0).tolist()  # each of the two trees has two of the four columns
+        >>> (begun.D > 0.1).sum(axis=0).tolist()  # two columns of X for each tree
         [2, 2]
     """
 
@@ -296,9 +296,10 @@ def _set_atom(D: Array, atom: int, direction: Array, nonnegative: bool) -> bool:
 class SpectralStart:
     """The best factors without a penalty, ``A D' = U S V'``, as ``A = U S^power R`` and ``D = V S^(1 - power) R``.
 
-    R is a random rotation; the columns of D are then divided by their lengths, which go to A. ``power`` 1 keeps the
-    spectrum of the data in the codes, as PCA does; 0 makes it flat. The factors are the singular vectors of X; under
-    a weighted loss they are improved in ``passes`` passes by ``steps`` steps of conjugate gradients on either side.
+    A is (V, M), D (C, M), R (M, M) a random rotation; the columns of D are then divided by their lengths, which go to
+    A. ``power`` 1 keeps the spectrum of the data in the codes, as PCA does; 0 makes it flat. The factors are the
+    singular vectors of X; under a weighted loss they are improved in ``passes`` passes by ``steps`` steps of conjugate
+    gradients on either side.
 
     Examples:
         >>> import numpy as np

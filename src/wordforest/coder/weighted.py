@@ -95,7 +95,7 @@ def learn_weighted(
         >>> import numpy as np
         >>> import wordforest as wf
         >>> from scipy.sparse import csr_array
-        >>> X = csr_array(np.array([[4, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]], float))
+        >>> X = csr_array([[4.0, 2, 0, 0], [5, 3, 0, 0], [0, 0, 4, 3], [0, 0, 2, 3]])
         >>> loss = wf.coder.Loss(weights=np.abs(X.data), zeros=0.5)
         >>> penalty = wf.coder.ForestL2(wf.Forest([-1, -1]), lam=0.1)
         >>> learned = wf.coder.learn_weighted(X, loss, penalty, n_components=2)
@@ -122,9 +122,9 @@ def encode_weighted(
     Examples:
         >>> import numpy as np
         >>> import wordforest as wf
-        >>> X, weights = np.array([[1.0, 3.0]]), np.array([1.0, 3.0])  # the second pair counts three times
-        >>> D = np.array([[1.0], [1.0]])
-        >>> wf.coder.encode_weighted(X, wf.coder.Loss(weights), D, wf.coder.NoPenalty()).round(2)
+        >>> X, D = np.array([[1.0, 3.0]]), np.array([[1.0], [1.0]])
+        >>> loss = wf.coder.Loss(weights=np.array([1.0, 3.0]))  # the second pair counts three times
+        >>> wf.coder.encode_weighted(X, loss, D, wf.coder.NoPenalty()).round(2)
         array([[2.5]])
     """
     with one_blas_thread():

@@ -245,9 +245,18 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples:
         >>> import wordforest as wf
-        >>> bikes = ["the bike has a new chain and two wheels", "he rides the bike to work", "a chain for my bike"] * 12
-        >>> cakes = ["bake the cake with sugar and eggs", "she likes cake with sugar", "eggs and sugar for a cake"] * 8
-        >>> topics = wf.TopicForest(levels=(2,), min_df=2).fit(bikes + cakes)
+        >>> bikes = [
+        ...     "the bike has a new chain and two wheels",
+        ...     "he rides the bike to work",
+        ...     "a chain for my bike",
+        ... ]
+        >>> cakes = [
+        ...     "bake the cake with sugar and eggs",
+        ...     "she likes cake with sugar",
+        ...     "eggs and sugar for a cake",
+        ... ]
+        >>> texts = bikes * 12 + cakes * 8
+        >>> topics = wf.TopicForest(levels=(2,), min_df=2).fit(texts)
         >>> topics.documents_.shares.shape
         (60, 2)
     """
@@ -293,7 +302,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn a forest from n documents; ``documents_`` then has their shares, (n, M).
 
         Examples:
-            >>> topics.fit(bikes + cakes).forest_
+            >>> topics.fit(texts).forest_
             Forest(2 nodes, 2 trees, depth 1)
         """
         rules, executor, settings = self._rules(), self._executor(), self._settings()
@@ -360,7 +369,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn a forest from documents and return their shares, (n, M).
 
         Examples:
-            >>> topics.fit_transform(bikes + cakes).shape
+            >>> topics.fit_transform(texts).shape
             (60, 2)
         """
         return self.fit(documents).documents_.shares
@@ -405,10 +414,10 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return a data frame with a row for every node: parent, depth, label, share, typical documents.
 
         Examples:
-            >>> topics.get_topic_info()[["node", "parent", "depth", "share"]].round(2)  # needs: pandas
-               node  parent  depth  share
-            0     0      -1      0   0.62
-            1     1      -1      0   0.38
+            >>> topics.get_topic_info()[["parent", "depth", "share"]].round(2)  # needs: pandas
+               parent  depth  share
+            0      -1      0   0.62
+            1      -1      0   0.38
         """
         return tables.as_frame(tables.topic_info(self._fitted()))
 

@@ -79,7 +79,8 @@ class Data:
     Examples:
         >>> from pathlib import Path
         >>> import wordforest as wf
-        >>> data = wf.evaluation.Data("data", {"similarity": (Path("data/wordsim/EN-MINE.txt"),)})
+        >>> pairs = Path("data/wordsim/EN-MINE.txt")
+        >>> data = wf.evaluation.Data("data", {"similarity": (pairs,)})
         >>> [path.name for path in data.of("similarity")]
         ['EN-MINE.txt']
     """
@@ -107,8 +108,9 @@ def find_data(data: str | Path | None = None, cache: str | Path | None = None) -
     Examples:
         >>> from pathlib import Path
         >>> import wordforest as wf
-        >>> Path("data/wordsim").mkdir(parents=True)
-        >>> _ = Path("data/wordsim/EN-MINE.txt").write_text("cat\tdog\t8\ncat\tcar\t2\n")
+        >>> pairs = Path("data/wordsim/EN-MINE.txt")
+        >>> pairs.parent.mkdir(parents=True)
+        >>> _ = pairs.write_text("cat\tdog\t8\ncat\tcar\t2\n")
         >>> list(wf.evaluation.find_data("data").files)
         ['similarity']
     """

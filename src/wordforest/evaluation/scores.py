@@ -46,7 +46,8 @@ class Outcome:
         >>> import numpy as np
         >>> import wordforest as wf
         >>> right = np.array([1.0, 1.0, 0.0, 1.0])
-        >>> outcome = wf.evaluation.Outcome("completion", "mine", "accuracy", ("a", "b", "c", "d"), right, n_total=5)
+        >>> keys = ("a", "b", "c", "d")
+        >>> outcome = wf.evaluation.Outcome("completion", "mine", "accuracy", keys, right, 5)
         >>> outcome.value, outcome.n_scored
         (75.0, 4)
     """
@@ -111,10 +112,10 @@ class Comparison:
 
     Examples:
         >>> import wordforest as wf
-        >>> values = {"first": 60, "second": 50, "difference": 10, "low": 5, "high": 15, "n_common": 100}
-        >>> found = wf.evaluation.Comparison("analogy", "mine", "accuracy", p=0.01, **values)
-        >>> found.first - found.second == found.difference
-        True
+        >>> name, values = ("analogy", "mine", "accuracy"), (60.0, 50.0, 10.0)
+        >>> found = wf.evaluation.Comparison(*name, *values, low=5.0, high=15.0, p=0.01, n_common=100)
+        >>> found.difference
+        10.0
     """
 
     task: str
@@ -142,7 +143,8 @@ def scores_of(*seeds: Iterable[Outcome]) -> list[Score]:
         >>> import numpy as np
         >>> import wordforest as wf
         >>> right = np.array([1.0, 1.0, 0.0, 1.0])
-        >>> outcome = wf.evaluation.Outcome("completion", "mine", "accuracy", ("a", "b", "c", "d"), right, n_total=5)
+        >>> keys = ("a", "b", "c", "d")
+        >>> outcome = wf.evaluation.Outcome("completion", "mine", "accuracy", keys, right, 5)
         >>> score = wf.evaluation.scores_of([outcome])[0]
         >>> score.value, score.n_scored, score.n_total
         (75.0, 4, 5)
@@ -166,10 +168,10 @@ def compare(
     Examples:
         >>> import numpy as np
         >>> import wordforest as wf
-        >>> Outcome = wf.evaluation.Outcome
         >>> keys = tuple("abcdefgh")
-        >>> first = Outcome("completion", "mine", "accuracy", keys, np.array([1.0, 1, 1, 1, 1, 1, 1, 0]), 8)
-        >>> second = Outcome("completion", "mine", "accuracy", keys, np.array([1.0, 0, 0, 0, 0, 0, 0, 0]), 8)
+        >>> right, wrong = np.array([1.0] * 7 + [0.0]), np.array([1.0] + [0.0] * 7)
+        >>> first = wf.evaluation.Outcome("completion", "mine", "accuracy", keys, right, 8)
+        >>> second = wf.evaluation.Outcome("completion", "mine", "accuracy", keys, wrong, 8)
         >>> found = wf.evaluation.compare([[first]], [[second]])[0]
         >>> found.first, found.second, found.p
         (87.5, 12.5, 0.03125)
@@ -183,10 +185,9 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
     Examples:
         >>> import wordforest as wf
-        >>> values = {"first": 60, "second": 50, "difference": 10, "low": 5, "high": 15, "n_common": 100}
-        >>> first = wf.evaluation.Comparison("analogy", "syntactic", "accuracy", p=0.01, **values)
-        >>> second = wf.evaluation.Comparison("analogy", "semantic", "accuracy", p=0.04, **values)
-        >>> [one.p_holm for one in wf.evaluation.corrected([first, second])]
+        >>> name, values = ("analogy", "mine", "accuracy"), (60.0, 50.0, 10.0, 5.0, 15.0)
+        >>> table = [wf.evaluation.Comparison(*name, *values, p, n_common=100) for p in (0.01, 0.04)]
+        >>> [one.p_holm for one in wf.evaluation.corrected(table)]
         [0.02, 0.04]
     """
     ps = standard_error.holm([one.p for one in comparisons])

@@ -38,8 +38,9 @@ def evaluate(
     Examples:
         >>> from pathlib import Path
         >>> import wordforest as wf
-        >>> Path("data/wordsim").mkdir(parents=True)
-        >>> _ = Path("data/wordsim/EN-MINE.txt").write_text("cat\tdog\t8\ncat\tcar\t2\ndog\tcar\t1\n")
+        >>> pairs = Path("data/wordsim/EN-MINE.txt")
+        >>> pairs.parent.mkdir(parents=True)
+        >>> _ = pairs.write_text("cat\tdog\t8\ncat\tcar\t2\ndog\tcar\t1\n")
         >>> vectors = wf.Vectors(["cat", "dog", "car"], [[2, 1], [2, 0], [0, 3]])
         >>> score = wf.evaluate(vectors, "data")[0]
         >>> score.set, round(score.value, 2), score.n_scored
@@ -61,8 +62,9 @@ def judge(
     Examples:
         >>> from pathlib import Path
         >>> import wordforest as wf
-        >>> Path("data/wordsim").mkdir(parents=True)
-        >>> _ = Path("data/wordsim/EN-MINE.txt").write_text("cat\tdog\t8\ncat\tcar\t2\ndog\tcar\t1\n")
+        >>> pairs = Path("data/wordsim/EN-MINE.txt")
+        >>> pairs.parent.mkdir(parents=True)
+        >>> _ = pairs.write_text("cat\tdog\t8\ncat\tcar\t2\ndog\tcar\t1\n")
         >>> vectors = wf.Vectors(["cat", "dog", "car"], [[2, 1], [2, 0], [0, 3]])
         >>> outcome = wf.evaluation.judge(vectors, "data")[0]
         >>> outcome.values.round(2), outcome.gold

@@ -40,7 +40,8 @@ def differences(
     Examples:
         >>> import wordforest as wf  # needs: matplotlib
         >>> groups, nodes = ["1990s", "2000s"], ["0 sport", "1 music"]
-        >>> figure = wf.figures.differences(groups, nodes, [[0.1, -0.1], [-0.1, 0.1]], [[0.01, 0.2], [0.01, 0.2]])
+        >>> difference, q = [[0.1, -0.1], [-0.1, 0.1]], [[0.01, 0.2], [0.01, 0.2]]
+        >>> figure = wf.figures.differences(groups, nodes, difference, q)
         >>> figure.savefig("differences.png")
     """
     values, adjusted = np.asarray(difference, dtype=np.float64), np.asarray(q, dtype=np.float64)

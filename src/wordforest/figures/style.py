@@ -27,14 +27,17 @@ _STOPS = np.array([0.0, 0.35, 0.7, 1.0])  # of |value| / limit
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours (red, green, blue) of values below and above zero: nearest to zero first, then darker and darker.
+    """Colours (red, green, blue), 0 to 255, of values below and above zero: nearest to zero first, then darker.
 
     Examples:
         >>> import wordforest as wf
-        >>> reds, greys = ((0.9, 0.8, 0.8), (0.5, 0.0, 0.0)), ((0.9, 0.9, 0.9), (0.2, 0.2, 0.2))
+        >>> reds, greys = (
+        ...     ((254, 217, 203), (200, 35, 30), (95, 0, 16)),
+        ...     ((230,) * 3, (120,) * 3, (0,) * 3),
+        ... )
         >>> style = wf.figures.Style(palette=wf.figures.Palette(negative=reds, positive=greys))
-        >>> style.palette.positive[-1]
-        (0.2, 0.2, 0.2)
+        >>> style.palette.positive[1]
+        (120, 120, 120)
     """
 
     negative: Ramp
@@ -45,12 +48,16 @@ PAPER = Palette(
     negative=((254, 217, 203), (244, 130, 100), (200, 35, 30), (95, 0, 16)),
     positive=((212, 228, 247), (107, 164, 222), (28, 92, 178), (6, 32, 92)),
 )
-# Orange and blue: for readers without red or green cones twice as far apart as red and blue.
+"""Red and blue, as in the paper."""
+
 COLORBLIND = Palette(
     negative=((254, 224, 170), (244, 160, 40), (202, 100, 0), (128, 56, 0)),
     positive=((206, 218, 244), (112, 148, 220), (44, 80, 180), (16, 28, 112)),
 )
+"""Orange and blue: for readers without red or green cones twice as far apart as red and blue."""
+
 PALETTES = {"paper": PAPER, "colorblind": COLORBLIND}
+"""The palettes by the names that commands take."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,10 @@ class Style:
 
 
 SCREEN = Style()
-PRINT = Style(text=8.0, width=7.0)  # two columns of a journal; letters as in its captions
+"""For screens: the default of all figures."""
+
+PRINT = Style(text=8.0, width=7.0)
+"""For two columns of a journal: letters as in its captions."""
 
 
 def symmetric_limit(values: ArrayLike) -> float:

@@ -41,7 +41,8 @@ def sunburst(
     Examples:
         >>> import wordforest as wf  # needs: matplotlib
         >>> forest = wf.Forest([-1, 0, 0, -1])
-        >>> figure = wf.figures.sunburst(forest, [0.6, 0.3, 0.2, 0.4], ["sport", "tennis", "football", "music"])
+        >>> sizes, labels = [0.6, 0.3, 0.2, 0.4], ["sport", "tennis", "football", "music"]
+        >>> figure = wf.figures.sunburst(forest, sizes, labels)
         >>> figure.savefig("sunburst.png")
     """
     shown = nested(forest, sizes, labels, depth)

@@ -40,7 +40,8 @@ def over_time(
         >>> import numpy as np
         >>> import wordforest as wf  # needs: matplotlib
         >>> share = np.array([[0.2, 0.8], [0.5, 0.5], [0.7, 0.3]])  # three years, two nodes
-        >>> figure = wf.figures.over_time([1990, 2000, 2010], share, share - 0.1, share + 0.1, ["sport", "music"])
+        >>> low, high = share - 0.1, share + 0.1
+        >>> figure = wf.figures.over_time([1990, 2000, 2010], share, low, high, ["sport", "music"])
         >>> figure.savefig("over_time.png")
     """
     values, below, above = (np.asarray(part, dtype=np.float64) for part in (share, low, high))

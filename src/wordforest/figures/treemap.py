@@ -39,7 +39,8 @@ def treemap(
     Examples:
         >>> import wordforest as wf  # needs: matplotlib
         >>> forest = wf.Forest([-1, 0, 0, -1])
-        >>> figure = wf.figures.treemap(forest, [0.6, 0.3, 0.2, 0.4], ["sport", "tennis", "football", "music"])
+        >>> sizes, labels = [0.6, 0.3, 0.2, 0.4], ["sport", "tennis", "football", "music"]
+        >>> figure = wf.figures.treemap(forest, sizes, labels)
         >>> figure.savefig("treemap.png")
     """
     shown = nested(forest, sizes, labels, depth)

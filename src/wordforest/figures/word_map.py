@@ -124,7 +124,8 @@ def project(
         >>> import numpy as np
         >>> import wordforest as wf  # needs: openTSNE
         >>> rows = np.eye(8)[np.arange(24) % 8] + 0.1
-        >>> found = wf.figures.project(rows / np.linalg.norm(rows, axis=1, keepdims=True), runs=1)
+        >>> rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        >>> found = wf.figures.project(rows, runs=1)
         >>> found.points.shape
         (24, 2)
     """

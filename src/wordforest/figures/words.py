@@ -21,11 +21,12 @@ _LISTS = {
     "woman": "woman women girl girls she her hers herself mother daughter daughters sister sisters wife aunt niece "
     "queen princess lady female",
 }
-# What a person may name in place of words: groups by their title.
 WORD_LISTS: Mapping[str, Mapping[str, Sequence[str]]] = {
     name: {title: tuple(_LISTS[title].split()) for title in name.split("-")}
     for name in (*_LISTS, "good-bad", "man-woman")
 }
+"""What a person may name in place of words: groups by their title."""
+
 _LONGEST = 24  # letters of a label
 
 

@@ -27,7 +27,7 @@ _FEW = 0.2  # share of values up to which sparse products are quicker
 
 
 class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns documents, strings or lists of tokens, into the share that every node of a forest has in each of them.
+    """Turns n documents, strings or lists of tokens, into the share (n, M) that every node of a forest has in each.
 
     ``model`` is a run, vectors, or the path of either; nothing is learned from the documents. On an additive forest
     with its dictionary (``topics``, ``train --preset readable``) shares are those of ``wordforest documents``; on all
@@ -39,7 +39,8 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     Examples:
         >>> import wordforest as wf
         >>> forest = wf.Forest([-1, 0, -1])
-        >>> vectors = wf.Vectors(["ship", "sea", "cake"], [[2, 1, 0], [1, 0, 0], [0, 0, 1]], forest=forest)
+        >>> A = [[2, 1, 0], [1, 0, 0], [0, 0, 1]]
+        >>> vectors = wf.Vectors(["ship", "sea", "cake"], A, forest=forest)
         >>> vectorizer = wf.WordForestVectorizer(vectors).fit()
         >>> vectorizer.transform(["A ship!", "Cake at sea"]).toarray().round(2)
         array([[1. , 0.5, 0. ],

@@ -32,8 +32,8 @@ def to_spacy(model: Model, *, language: str = "en") -> Any:
     Words of a model in lower case are found in any case.
 
     Examples:
-        >>> import wordforest as wf
-        >>> nlp = wf.interop.to_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]))  # needs: spacy
+        >>> import wordforest as wf  # needs: spacy
+        >>> nlp = wf.interop.to_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]))
         >>> nlp("Hot soup")[0].vector.tolist()
         [1.0, 2.0]
     """
@@ -54,8 +54,8 @@ def write_spacy(model: Model, folder: str | Path, *, language: str = "en") -> No
     """Write a folder with the vectors of all words that ``spacy.load`` reads.
 
     Examples:
-        >>> import wordforest as wf
-        >>> wf.interop.write_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]), "pipeline")  # needs: spacy
+        >>> import wordforest as wf  # needs: spacy
+        >>> wf.interop.write_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]), "pipeline")
         >>> wf.interop.from_spacy("pipeline")["hot"].tolist()
         [1.0, 2.0]
     """
@@ -69,8 +69,8 @@ def from_spacy(pipeline: Any) -> Vectors:
     """Return the word vectors (V, M) of a pipeline of spaCy, or of the name or folder of one.
 
     Examples:
-        >>> import wordforest as wf
-        >>> nlp = wf.interop.to_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]))  # needs: spacy
+        >>> import wordforest as wf  # needs: spacy
+        >>> nlp = wf.interop.to_spacy(wf.Vectors(["hot", "cold"], [[1, 2], [2, 1]]))
         >>> wf.interop.from_spacy(nlp)
         Vectors(2 words, 2 dimensions, forest=None)
     """

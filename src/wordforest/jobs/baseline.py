@@ -99,9 +99,10 @@ def baseline(
 
     Examples:
         >>> import wordforest as wf
-        >>> text = ["the cat eats fish", "the dog eats meat", "a train goes to paris", "a train goes to rome"] * 50
-        >>> wf.baseline("pca", text, dimensions=3, min_count=2, report=False).vectors.n_dimensions
-        3
+        >>> text = ["the cat eats fish", "the dog eats meat", "a train goes to rome"] * 50
+        >>> run = wf.baseline("pca", text, dimensions=3, min_count=2, report=False)
+        >>> run.vectors
+        Vectors(11 words, 3 dimensions, forest=Forest(3 nodes, 3 trees, depth 1))
     """
     _check(name, device, memory)
     method = METHODS[name]

@@ -456,7 +456,7 @@ def save_topics(folder: str | Path, forest: TopicForest) -> None:
 
     Examples:
         >>> import wordforest as wf
-        >>> texts = ["he rides a bike", "a chain for my bike", "bake the cake with eggs", "eggs for a cake"] * 10
+        >>> texts = ["he rides a bike", "my bike has a chain", "bake a cake", "cake with eggs"] * 10
         >>> wf.save_topics("topics", wf.TopicForest(levels=(2,), min_df=2).fit(texts))
         >>> wf.load_run("topics").forest
         Forest(2 nodes, 2 trees, depth 1)
@@ -472,7 +472,7 @@ def load_topics(folder: str | Path, *, tokenizer: Any = None) -> TopicForest:
 
     Examples:
         >>> import wordforest as wf
-        >>> texts = ["he rides a bike", "a chain for my bike", "bake the cake with eggs", "eggs for a cake"] * 10
+        >>> texts = ["he rides a bike", "my bike has a chain", "bake a cake", "cake with eggs"] * 10
         >>> wf.save_topics("topics", wf.TopicForest(levels=(2,), min_df=2).fit(texts))
         >>> wf.load_topics("topics").transform(["my bike"]).shape
         (1, 2)

@@ -56,8 +56,9 @@ def encode_counts(
 
     Examples:
         >>> import wordforest as wf
-        >>> _ = wf.train(["the cat eats fish", "the dog eats meat"] * 50, trees=2, min_count=2, out="run", report=False)
-        >>> _ = wf.count_corpus(["the horse eats grass"] * 50, "counts", min_count=2, report=False)
+        >>> text, more = ["the cat eats fish", "the dog eats meat"], ["the horse eats grass"]
+        >>> _ = wf.train(text, trees=2, min_count=1, out="run", report=False)
+        >>> _ = wf.count_corpus(more, "counts", min_count=1, report=False)
         >>> "horse" in wf.encode_counts("run", "counts", report=False).vectors
         True
     """

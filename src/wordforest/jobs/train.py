@@ -68,10 +68,10 @@ def train(
 
     Examples:
         >>> import wordforest as wf
-        >>> text = ["the cat eats fish", "the dog eats meat", "a train goes to paris", "a train goes to rome"] * 50
+        >>> text = ["the cat eats fish", "the dog eats meat", "a train goes to rome"] * 50
         >>> run = wf.train(text, trees=2, branching=(2,), min_count=2, report=False)
         >>> run
-        Run(12 words, Forest(6 nodes, 2 trees, depth 2))
+        Run(11 words, Forest(6 nodes, 2 trees, depth 2))
         >>> run.vectors.n_dimensions
         6
     """

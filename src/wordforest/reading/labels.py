@@ -17,6 +17,7 @@ from wordforest.vectors import Neighbors, Vectors, check_k, is_marker, largest
 
 Label: TypeAlias = tuple[str, ...]
 Labels: TypeAlias = Sequence[Label]
+"""A label for each of the M nodes: some words, best first."""
 
 # Characters that would break a line or turn its reading direction: controls, separators, bidi marks that open or
 # close a run, lone surrogates. Joiners stay: many scripts and emoji need them.
@@ -45,7 +46,8 @@ class NodeLabels(list[Label]):
 
     Examples:
         >>> import wordforest as wf
-        >>> labels = wf.reading.NodeLabels([("sport", "ball"), ("tennis",), ("music",)], wf.Forest([-1, 0, -1]))
+        >>> forest = wf.Forest([-1, 0, -1])
+        >>> labels = wf.reading.NodeLabels([("sport", "ball"), ("tennis",), ("music",)], forest)
         >>> labels[0]
         ('sport', 'ball')
         >>> print(labels)

@@ -54,7 +54,8 @@ class WordPath:
 
     Examples:
         >>> import wordforest as wf
-        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=wf.Forest([-1, 0, -1]))
+        >>> forest = wf.Forest([-1, 0, -1])
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=forest)
         >>> path = vectors.path("tennis")
         >>> path
         WordPath('tennis', 2 trees, most in 'sport tennis')
@@ -102,7 +103,8 @@ def word_path(vectors: Vectors, word: str, *, k: int = 3, labels: Labels | None 
 
     Examples:
         >>> import wordforest as wf
-        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=wf.Forest([-1, 0, -1]))
+        >>> forest = wf.Forest([-1, 0, -1])
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=forest)
         >>> print(wf.reading.word_path(vectors, "tennis"))
         tennis
           tree 0, 83.3%
@@ -168,7 +170,8 @@ def subtree_words(vectors: Vectors, node: int, k: int = 20) -> list[SubtreeWord]
     Examples:
         >>> import wordforest as wf
         >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1], [2, 3]], forest=wf.Forest([-1, 0]))
-        >>> [(member.word, member.strength, member.share) for member in wf.reading.subtree_words(vectors, 1)]
+        >>> members = wf.reading.subtree_words(vectors, 1)
+        >>> [(member.word, member.strength, member.share) for member in members]
         [('tennis', 3.0, 0.6), ('sport', 1.0, 0.2)]
     """
     check_k(k)
@@ -197,9 +200,11 @@ def paths_as_text(
 
     Examples:
         >>> import wordforest as wf
-        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=wf.Forest([-1, 0, -1]))
+        >>> forest = wf.Forest([-1, 0, -1])
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=forest)
         >>> words = ["sport", "tennis"]
-        >>> paths, common = [vectors.path(word) for word in words], wf.reading.common_nodes(vectors, words)
+        >>> common = wf.reading.common_nodes(vectors, words)
+        >>> paths = [vectors.path(word) for word in words]
         >>> print(wf.reading.paths_as_text(paths, common), end="")
         sport
           tree 0, 100.0%
@@ -232,7 +237,8 @@ def paths_as_object(found: Sequence[WordPath], common: Sequence[CommonNode] = ()
 
     Examples:
         >>> import wordforest as wf
-        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=wf.Forest([-1, 0, -1]))
+        >>> forest = wf.Forest([-1, 0, -1])
+        >>> vectors = wf.Vectors(["sport", "tennis"], [[4, 1, 0], [2, 3, 1]], forest=forest)
         >>> found = wf.reading.paths_as_object([vectors.path("sport")])
         >>> found["words"][0]["trees"][0]["share"]
         1.0

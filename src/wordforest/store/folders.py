@@ -146,7 +146,8 @@ def save_run(folder: str | Path, run: Run, codes: str | Path | None = None) -> N
         >>> import wordforest as wf
         >>> from scipy.sparse import csr_array
         >>> codes = csr_array(np.array([[2, 1], [1, 0]], np.float32))
-        >>> wf.save_run("run", wf.Run(("ship", "sea"), np.array([5, 3]), codes, None, wf.Forest([-1, 0])))
+        >>> run = wf.Run(("ship", "sea"), np.array([5, 3]), codes, None, wf.Forest([-1, 0]))
+        >>> wf.save_run("run", run)
         >>> wf.load_run("run").words
         ('ship', 'sea')
     """
@@ -178,9 +179,10 @@ def load_run(folder: str | Path) -> Run:
 
     Examples:
         >>> import wordforest as wf
-        >>> _ = wf.train(["the cat eats", "the dog eats"] * 50, trees=2, min_count=2, out="run", report=False)
+        >>> text = ["the cat eats fish", "the dog eats meat"]
+        >>> _ = wf.train(text, trees=2, min_count=1, out="run", report=False)
         >>> wf.load_run("run").codes.shape
-        (4, 26)
+        (6, 26)
     """
     folder = Path(folder)
     if not is_run_folder(folder):

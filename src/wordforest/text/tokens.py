@@ -322,7 +322,10 @@ def _named(sources: list[str]) -> str:
 
 
 RARE = "#rare#"
+"""What stands for all words that are not kept."""
+
 NUMBER = "#number#"
+"""What stands for all numbers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -446,7 +449,8 @@ def choose_words(
         >>> import numpy as np
         >>> import wordforest as wf
         >>> rules = wf.text.WordRules(min_count=2)
-        >>> vocabulary, rows = wf.text.choose_words(["cat", "the", "emu"], np.array([2, 9, 1]), rules)
+        >>> words, counts = ["cat", "the", "emu"], np.array([2, 9, 1])
+        >>> vocabulary, rows = wf.text.choose_words(words, counts, rules)
         >>> vocabulary.words, rows
         (('the', 'cat', '#rare#'), array([1, 0, 2], dtype=int32))
     """

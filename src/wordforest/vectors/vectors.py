@@ -35,16 +35,22 @@ class Vectors:
     ``nodes`` has what is known of every dimension, (M,) each: ``use``, the share of words that used a node of an
     additive forest when it was learned, makes cosines those of ``comparable``; ``stability`` is shown beside labels.
 
-    Kept as write-protected float32, as an ndarray or as CSR without stored zeros. The caller's arrays
-    are left alone; they are shared, not copied, where they are protected float32 already. ``labels`` are names that
-    somebody gave to nodes, or all that they noted of them; names go before the words that a node is named by else.
+    Kept as write-protected float32, as an ndarray or as CSR without stored zeros. The caller's arrays are left alone;
+    they are shared, not copied, where they are protected float32 already. ``labels`` are names that somebody gave to
+    nodes, or all that they noted of them; names go before the words that a node is named by else.
 
     The examples of the methods go on from this one.
 
     Examples:
         >>> import wordforest as wf
         >>> words = ["sport", "tennis", "football", "music", "guitar"]
-        >>> A = [[4, 1, 1, 0, 0], [2, 3, 0, 0, 0], [2, 0, 3, 0, 0], [0, 0, 0, 4, 1], [0, 0, 0, 1, 3]]
+        >>> A = [
+        ...     [4, 1, 1, 0, 0],
+        ...     [2, 3, 0, 0, 0],
+        ...     [2, 0, 3, 0, 0],
+        ...     [0, 0, 0, 4, 1],
+        ...     [0, 0, 0, 1, 3],
+        ... ]
         >>> vectors = wf.Vectors(words, A, forest=wf.Forest([-1, 0, 0, -1, 3]))
         >>> vectors
         Vectors(5 words, 5 dimensions, forest=Forest(5 nodes, 2 trees, depth 2))
@@ -240,7 +246,8 @@ class Vectors:
         """``sqrt(log(1 / use))`` of every node, (M,), where its use is known.
 
         Examples:
-            >>> wf.Vectors(["sea", "ship"], [[4, 0], [4, 1]], nodes={"use": [1, 0.5]}).weights.round(2)
+            >>> known = wf.Vectors(["sea", "ship"], [[4, 0], [4, 1]], nodes={"use": [1, 0.5]})
+            >>> known.weights.round(2)
             array([0.  , 0.83])
         """
         use = self.nodes.get("use")
@@ -267,8 +274,8 @@ class Vectors:
         it has more.
 
         Examples:
-            >>> additive = wf.Vectors(["sport", "tennis"], [[3, 1], [2, 2]], forest=wf.Forest([-1, 0]))
-            >>> additive.own
+            >>> tree = wf.Vectors(["sport", "tennis"], [[3, 1], [2, 2]], forest=wf.Forest([-1, 0]))
+            >>> tree.own  # less what the child has
             array([[2., 1.],
                    [0., 2.]], dtype=float32)
         """
@@ -409,7 +416,8 @@ class Vectors:
 
         Examples:
             >>> rows = [[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 1]]
-            >>> wf.Vectors(["man", "king", "woman", "queen"], rows).analogy("man", "king", "woman", topn=1)[0][0]
+            >>> royal = wf.Vectors(["man", "king", "woman", "queen"], rows)
+            >>> royal.analogy("man", "king", "woman", topn=1)[0][0]
             'queen'
         """
         return self.most_similar([b, c], [a], topn)
