@@ -47,8 +47,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Minimises ``|X - A D'|^2 + lam * sum_v Omega(a_v)`` over codes A (V, M) and dictionaries D (C, M) with columns in
     the unit ball, where ``Omega(a) = sum over nodes i of w_i |a_i and all its descendants|_2``; there is no 1/2 before
-    the loss. Learning ends when a pass gains less than ``tol`` times the objective, or with ``tol_of="penalty"`` times
-    lam Omega. After a nested or grown start the trees that explain most rows come first.
+    the loss. After a nested or grown start the trees that explain most rows come first.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``lam_``; ``history_``, a list of
     steps; ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for
@@ -70,8 +69,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Start.
         learner: online, or entries: the paper's Algorithm 1, whose weights are |x| unless they are given.
         epochs: Passes over the rows at most.
-        tol: See above.
-        tol_of: See above.
+        tol: Learning ends when a pass gains less than this share of the objective.
+        tol_of: With ``"penalty"`` it is a share of lam Omega, for the learner online.
         weights: How much each stored pair of X counts (all pairs of a dense X are stored): a sparse matrix with the
             pattern of X, an array (nnz,) in the order of ``X.data``, or a function that takes X and returns either.
         zeros: Weight of all pairs that are not stored; 0 is the paper's for entries.

@@ -165,13 +165,12 @@ def count(
 ) -> Counts:
     """Count the words of a corpus and the pairs of words at most ``window`` apart within a sentence.
 
-    A corpus is a path (or several), texts, lists of tokens, or a frame or column of texts; ``text`` names the column of
-    tables and frames. What comes back has ``matrix`` (V, C) and ``vocabulary``. With ``subsample`` the counts of the
-    vocabulary are still those of the text.
+    What comes back has ``matrix`` (V, C) and ``vocabulary``. With ``subsample`` the counts of the vocabulary are still
+    those of the text.
 
     Args:
-        corpus: See above.
-        text: See above.
+        corpus: A path (or several), texts, lists of tokens, or a frame or column of texts.
+        text: The column of tables and frames.
         window: Words are a pair up to this distance.
         min_count: Rarer words become ``#rare#``.
         max_vocab: Words that are kept at most.

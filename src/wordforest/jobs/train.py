@@ -48,12 +48,11 @@ def train(
 ) -> Run:
     """Learn forest vectors from text (or from a counts folder) and return the run; ``out`` also writes it.
 
-    The corpus is a path (or several), texts, lists of tokens, or a frame or column of texts, as ``count`` takes them.
     The run has codes (V, M), a dictionary (C, M), the forest of M nodes and ``vectors``. Settings are those of the
     command: ``train("corpus.txt", trees=40, min_count=5)``.
 
     Args:
-        corpus: See above.
+        corpus: A path (or several), texts, lists of tokens, or a frame or column of texts; or a counts folder.
         out: A folder for the run. Counts of text stay in ``out/counts``, where further runs into ``out`` or beside it
             find them.
         force: Overwrite the run that ``out`` holds.

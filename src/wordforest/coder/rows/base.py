@@ -38,9 +38,10 @@ HELD = "held by the rows"  # in place of weights, where the home of X has them
 class Loss:
     """A squared loss that counts some pairs more than others.
 
-        sum over stored (v, c) of w_vc (x_vc - d_c . a_v)^2  +  W sum over unstored (v, c) of (d_c . a_v)^2
+        sum over stored (v, c) of w_vc (x_vc - d_c . a_v)^2
+            +  W sum over unstored (v, c) of (d_c . a_v)^2
 
-    ``weights`` (nnz,) is w in the order of ``X.data``, 1 if left out, HELD if X has them; ``zeros`` is W.
+    ``weights`` (nnz,) is w in the order of ``X.data``, 1 if left out, HELD if X has them itself; ``zeros`` is W.
 
     Examples:
         >>> import numpy as np
