@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
 
-.PHONY: demo test lint docs reports figures torture torture-cluster audit pictures clean
+.PHONY: demo test lint docs reports figures checklist torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -36,6 +36,10 @@ reports: $(VENV)/.test
 
 figures: $(VENV)/.test
 	$(BIN)/python benchmarks/figures.py
+
+# What reviewers of pyOpenSci and JOSS look for, line by line; fails where something is missing that needs no person.
+checklist: $(VENV)/.test
+	$(BIN)/python tools/checklist.py
 
 # Kills, full disks, a million damaged files, load: about an hour, then docs/reports/torture-*.md and docs/reliability.md. One part alone:
 # make torture TORTURE=faults. Before them, the workers of a cluster are killed, at 20 random moments instead of two.

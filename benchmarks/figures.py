@@ -1,4 +1,4 @@
-"""Figures in README and docs, tied to the results files of docs/reports.
+"""Figures in README, docs and paper, tied to the results files of docs/reports.
 
 python benchmarks/figures.py            write every tied figure anew from its file: make figures
 python benchmarks/figures.py --check    say what differs, and which measured figures are tied to no file

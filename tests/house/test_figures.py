@@ -1,4 +1,4 @@
-"""Every measured figure of README, docs and the paper is that of the results file it names: see benchmarks/figures.py."""
+"""Every measured figure of README, docs and paper is that of the results file it names: see benchmarks/figures.py."""
 
 from __future__ import annotations
 
