@@ -11,6 +11,7 @@ import runpy
 import tomllib
 from collections.abc import Callable, Iterable
 from datetime import date
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -68,11 +69,16 @@ class Item(NamedTuple):
 
     def answer(self, repository: Repository) -> Answer:
         """Return what the repository has to say to it."""
-        found = self.check(repository)
-        if isinstance(found, Answer):
-            return found
-        missing = list(found)
-        return Answer("no", "; ".join(missing)) if missing else Answer("yes")
+        return _answer(self.check, repository)
+
+
+@cache  # some lines stand in both lists
+def _answer(check: Check, repository: Repository) -> Answer:
+    found = check(repository)
+    if isinstance(found, Answer):
+        return found
+    missing = list(found)
+    return Answer("no", "; ".join(missing)) if missing else Answer("yes")
 
 
 # what lines are made of
@@ -177,6 +183,7 @@ def _runs(text: str) -> bool:
     return any(not snippet.startswith("# not run:") for snippet in snippets)
 
 
+@cache
 def public(repository: Repository) -> dict[str, Any]:
     """Return the functions and classes that the reference shows, by name."""
     hooks = repository.home / "docs" / "hooks.py"
@@ -188,8 +195,8 @@ def public(repository: Repository) -> dict[str, Any]:
 
 def documented(repository: Repository) -> list[str]:
     """Look at the docstrings of all that is public, methods included."""
-    parts = public(repository)
-    for name, owner in list(parts.items()):
+    parts = dict(public(repository))
+    for name, owner in public(repository).items():
         own = vars(owner).items() if inspect.isclass(owner) else ()
         parts |= {f"{name}.{key}": part for key, part in own if not key.startswith("_") and inspect.isfunction(part)}
     without = [f"{name} has no docstring" for name, part in parts.items() if not inspect.getdoc(part)]
