@@ -24,9 +24,11 @@ from .jobs.count import count_corpus as count_corpus
 from .jobs.documents import load_topics as load_topics
 from .jobs.documents import save_topics as save_topics
 from .jobs.encode import encode_counts as encode_counts
+from .jobs.slices import compare as compare
 from .jobs.train import train as train
 from .runtime.cluster import Cluster as Cluster
 from .runtime.machine import Threads as Threads
+from .slices import Comparison as Comparison
 from .store import Run as Run
 from .store import load_run as load_run
 from .store import read_vectors as read_vectors

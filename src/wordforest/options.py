@@ -274,6 +274,8 @@ _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items(
 _TOKENIZER = "words: raw text; whitespace: tokenised, a sentence a line; jieba; spacy:MODEL or LANGUAGE; regex:PATTERN."
 _ERRORS = "What to do with bytes that are not UTF-8."
 _COLUMN = "Column of .csv, .tsv, .jsonl and .parquet files to read."
+_SLICES = "Column that says which slice a text belongs to, or folder: that of its file; for compare."
+_BINS = "Slices that are times in bins: a number of them, or decade, year, month, day."
 _SUBSAMPLE = "Threshold for dropping frequent words, as 1e-4 in word2vec; 0: none."
 _ADDITIVE = "A parent has what it has itself plus all that its children have; codes at or above zero."
 _DENSITY = "With --lam auto: the share of non-zeros to aim at."
@@ -325,6 +327,8 @@ _PANELS: dict[str, list[Option]] = {
         Option("smoothing", WEIGHT, 1.0, "association", "Power of the context counts."),
         Option("shift", WEIGHT, 0.0, "association", "Shift of sppmi."),
         Option("spelling", WEIGHT, 0.0, "association", _SPELLING),
+        Option("slices", COLUMN, None, "train count", _SLICES),
+        Option("bins", COLUMN._replace(metavar="N|UNIT"), None, "train count", _BINS),
         Option("extendable", FLAG, False, "count", "Keep the counts of rare words, too, so that text can be added."),
         Option("phrases_of", PATH, None, "count", "Join the phrases of this run or of these counts, and no others."),
         Option("add", PATH, None, "count", "Counts made with --extendable, whose text is to be counted, too."),

@@ -29,22 +29,23 @@ ALLOWED = {
     "reading": "errors vectors coder.forest reading",
     "evaluation": "errors runtime vectors coder.forest evaluation",
     "documents": "errors options runtime text counts coder vectors reading evaluation.bootstrap documents",
+    "slices": "errors runtime text counts coder.forest vectors reading evaluation.bootstrap documents slices",
     "figures": "errors vectors coder.forest figures",
     "store": "errors runtime vectors coder.forest store",
     "explorer": "errors text vectors coder.forest reading documents figures store explorer",
     "options": "errors",
     "settings": "errors options text counts.windows coder",
     "baselines": "errors options runtime coder counts.windows baselines",
-    "jobs": "errors runtime text counts coder documents reading vectors baselines store options settings jobs",
+    "jobs": "errors runtime text counts coder documents slices reading vectors baselines store options settings jobs",
     "interop": "__init__ errors runtime text coder documents vectors reading explorer store jobs interop",
     "reproduce": "errors options runtime text coder settings evaluation jobs store vectors reproduce",
-    "cli": "__init__ errors options runtime text jobs evaluation explorer documents figures vectors reading store "
-    "interop reproduce cli",
+    "cli": "__init__ errors options runtime text jobs evaluation explorer documents slices figures vectors reading "
+    "store interop reproduce cli",
     "__main__": "cli",
     "__init__": "",
 }
 DOORS = {"vectors": {"store"}}  # save and load, which people look for there
-ROOMS = {"text", "counts", "coder", "baselines", "vectors", "reading", "evaluation", "documents", "figures"}
+ROOMS = {"text", "counts", "coder", "baselines", "vectors", "reading", "evaluation", "documents", "slices", "figures"}
 
 # Packages that only the named file may import: heavy ones behind one door, and none that turns data into code.
 ONLY_IN = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import random
 import signal
@@ -66,6 +67,7 @@ class Processes:
 
     def connect(self) -> Cluster:
         """Return the cluster once all its workers are there."""
+        gc.collect()  # a client that failed is closed when it is collected: amid the start of this one both would wait
         client = distributed.Client(scheduler_file=str(self.file), set_as_default=False)
         client.wait_for_workers(len(self.workers), timeout=60)
         return Cluster(client)

@@ -28,7 +28,7 @@ UsageError: Any = typer.BadParameter.__base__  # of Typer or of Click, as the ve
 # In the order of the work.
 COMMANDS = (
     *("train", "count", "encode", "topics", "documents", "inspect", "path", "neighbors", "analogy", "concordance"),
-    *("draw", "explore"),
+    *("compare", "draw", "explore"),
     *("evaluate", "baseline", "convert", "export", "reproduce", "data", "demo"),
 )
 _FULL = "Free some room on the disk, or choose another one; what was there before is as it was."
@@ -59,7 +59,10 @@ def option(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A
     return typer.Option(default, *flags, help=help, **more)
 
 
-CORPUS = argument("CORPUS", "Text files, tables, folders, globs or URLs, plain or compressed; - is standard input.")
+_CORPUS = "Text files, tables, folders, globs or URLs, plain or compressed; - is standard input."
+CORPUS = argument("CORPUS", _CORPUS)
+CORPUS_OR_SLICES = typer.Argument(None, metavar="CORPUS", help=_CORPUS)
+SLICE = option(None, "A slice of the text to compare with others, by its name. Repeated.", metavar="NAME=PATH")
 VECTORS = argument("VECTORS", "A run folder, or a file of vectors.")
 STOP_WORDS = option(None, "File of words, one a line, that should name no node.", "--stop-words", metavar="FILE")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,9 @@ from wordforest.vectors import Neighbors, Vectors
 
 if TYPE_CHECKING:
     from wordforest.documents.concordance import Concordance
+    from wordforest.slices import Comparison
 
+LEVEL = 0.05
 _NEVER_CUT = 10_000  # columns where nobody looks: a file or a pipe gets whole lines
 
 
@@ -57,6 +59,60 @@ def show_neighbors(title: str, found: Neighbors, *, as_json: bool = False) -> No
     width = max((len(word) for word, _ in found), default=0)
     lines = [f"  {word:<{width}}  {cosine:.3f}" for word, cosine in found]
     show(*(lines or ["  none: its vector is zero"]), title=title)
+
+
+def show_comparison(found: Comparison, k: int) -> None:
+    """Print what differs between slices: nodes, words that moved, words that came and went, changes over time."""
+    tables = found.tables
+    for name, documents, tokens in zip(found.slices, *found.sizes.values(), strict=True):
+        show(f"{name}: {documents:,} documents, {tokens:,} words")
+    nodes = [row for row in _rows(tables["nodes"]) if row["q"] is not None and row["q"] < LEVEL]
+    nodes.sort(key=lambda row: -abs(row["log_odds"]))
+    lines = [
+        f"  {row['slice']}  {row['node']} {row['label']}: {row['share']:.2%}, log odds {row['log_odds']:+.2f} "
+        f"[{row['log_low']:+.2f}, {row['log_high']:+.2f}]"
+        for row in nodes[:k]
+    ]
+    show(*(lines or ["  none"]), title=f"nodes used more or less ({len(nodes)} cells at q < {LEVEL})")
+    if found.is_time:
+        _show_changes(tables["changes"], k)
+    words = _rows(tables["words"])
+    show(title=f"words that changed their company ({len(words)} of {found.n_tested} tested)")
+    for row in words[:k]:
+        show(*_word_lines(row))
+    _show_vocabulary(tables["vocabulary"], k)
+
+
+def _rows(table: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def _word_lines(row: dict[str, Any]) -> list[str | Text]:
+    """Return what is said of a word that moved: its path and contexts before and after."""
+    branch = {None: "", True: ", another branch", False: ", same branch"}[row["moved"]]
+    facts = f"  effect {row['effect']:.3f}, z = {row['z']:.1f}, p = {row['p']:.1g}{branch}"
+    lines: list[str | Text] = [Text.assemble("  ", (row["word"], "bold"), facts)]
+    for side in ("before", "after"):
+        path, contexts = row[f"path_{side}"], ", ".join(row[f"contexts_{side}"])
+        leads = f" at {' > '.join(path)};" if path else ""
+        lines.append(f"    {row[side]}:{leads} with {contexts or 'nothing of its own'}")
+    return lines
+
+
+def _show_changes(table: Mapping[str, Sequence[Any]], k: int) -> None:
+    rows = sorted(_rows(table), key=lambda row: (row["p"], -abs(row["after"] - row["before"])))
+    lines = [
+        f"  {row['slice']}  {row['node']} {row['label']}: {row['before']:.2%} before, {row['after']:.2%} from then on"
+        for row in rows[:k]
+    ]
+    show(*(lines or ["  none"]), title=f"nodes that change ({len(rows)} times)")
+
+
+def _show_vocabulary(table: Mapping[str, Sequence[Any]], k: int) -> None:
+    rows = _rows(table)
+    for kind in ("came", "went"):
+        some = [f"{row['word']} ({row['slice']})" for row in rows if row["kind"] == kind]
+        show(f"  {', '.join(some[:k]) or 'none'}", title=f"words that {kind} ({len(some)})")
 
 
 def deliver_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> None:

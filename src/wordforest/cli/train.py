@@ -6,7 +6,18 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from wordforest.cli.command import CORPUS, argument, command, option, propose, propose_reading, reporter
+from wordforest.cli.command import (
+    CORPUS,
+    CORPUS_OR_SLICES,
+    SLICE,
+    argument,
+    command,
+    option,
+    propose,
+    propose_reading,
+    reporter,
+)
+from wordforest.errors import InputError
 from wordforest.options import BASELINES, PRESETS, default
 from wordforest.runtime.machine import wake_device
 
@@ -16,17 +27,50 @@ COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia",
 
 
 @command()
-def train(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any) -> None:
+def train(
+    corpus: list[str] | None = CORPUS_OR_SLICES,
+    slice: list[str] | None = SLICE,  # noqa: A002 as it is typed
+    *,
+    quiet: bool,
+    json: bool,
+    **options: Any,
+) -> None:
     """Learn word vectors from text, or from a counts folder."""
-    if options.get("device", "cpu") == "cuda" and all((Path(name) / "counts.safetensors").is_file() for name in corpus):
+    corpus = corpus or []
+    counted = [(Path(name) / "counts.safetensors").is_file() for name in corpus]
+    if corpus and options.get("device", "cpu") == "cuda" and all(counted):
         wake_device("cuda")  # ahead of our own imports, since its own take seconds
     from wordforest.jobs.train import train as run_train
-    from wordforest.text.reader import Corpus
 
     with reporter(quiet, json) as report:
-        made = run_train(Corpus(corpus), report=report, **options)
+        made = run_train(*sliced(corpus, slice, options), report=report, **options)
         propose_reading(report, made, options["out"])
         _name_presets(report, options.get("preset", default("preset")))
+
+
+def sliced(corpus: list[str], slices: list[str] | None, options: dict[str, Any]) -> list[Any]:
+    """Return the corpus, and put slices given one by one among the options."""
+    from wordforest.text.reader import Corpus
+
+    if not slices:
+        return [Corpus(corpus) if corpus else None]
+    if corpus or options.get("slices"):
+        raise InputError("slices are given one by one, or by a column of the corpus. Leave one of the two out.")
+    options["slices"] = by_name(slices)
+    return [None]
+
+
+def by_name(slices: list[str]) -> dict[str, Any]:
+    """Return the paths of --slice NAME=PATH by their names; a name may come again, with more paths."""
+    from wordforest.text.reader import Corpus
+
+    found: dict[str, list[str]] = {}
+    for one in slices:
+        name, _, path = one.partition("=")
+        if not (name and path):
+            raise InputError(f"--slice {one}: expected a name and a path, as in --slice 1990s=nineties.txt.")
+        found.setdefault(name, []).append(path)
+    return {name: Corpus(paths) for name, paths in found.items()}
 
 
 def _name_presets(report: Any, chosen: str) -> None:
@@ -37,13 +81,19 @@ def _name_presets(report: Any, chosen: str) -> None:
 
 
 @command()
-def count(corpus: list[str] = CORPUS, *, quiet: bool, json: bool, **options: Any) -> None:
+def count(
+    corpus: list[str] | None = CORPUS_OR_SLICES,
+    slice: list[str] | None = SLICE,  # noqa: A002 as it is typed
+    *,
+    quiet: bool,
+    json: bool,
+    **options: Any,
+) -> None:
     """Count words and pairs of words into a folder that train takes in place of text."""
     from wordforest.jobs.count import count_corpus
-    from wordforest.text.reader import Corpus
 
     with reporter(quiet, json) as report:
-        count_corpus(Corpus(corpus), report=report, **options)
+        count_corpus(*sliced(corpus or [], slice, options), report=report, **options)
         propose(report, f"train {shlex.quote(str(options['out']))} --out RUN")
 
 

@@ -73,6 +73,29 @@ def count_words(
     return (executor or Threads()).map(counted, _blocks(documents))
 
 
+def words_in_order(
+    documents: Iterable[Document],
+    vocabulary: Vocabulary,
+    rules: TextRules | None = None,
+    *,
+    executor: Executor | None = None,
+) -> Iterator[tuple[Int32s, Int64s]]:
+    """Yield the words of documents as rows of a vocabulary, -1 between sentences, and where documents begin and end.
+
+    A block of some thousand documents at a time; words outside of the vocabulary are ``#rare#``, or -1 where it has
+    none.
+    """
+    rules = rules or TextRules()
+
+    def read(block: _Block) -> tuple[Int32s, Int64s]:
+        known = _known_forms(vocabulary, rules)
+        forms, borders = split_documents(block.texts, block.tokenizer(rules), known.table, breaks=True)
+        rows, first = known.joined(forms)
+        return rows, np.searchsorted(first, borders)
+
+    return (executor or Threads()).map(read, _blocks(documents))
+
+
 _own = threading.local()
 
 

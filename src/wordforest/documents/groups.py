@@ -58,7 +58,7 @@ def by_group(shares: Any, groups: Sequence[Any], *, resamples: int = N_RESAMPLES
         raise InputError(
             f"expected at most {_MOST_GROUPS} groups, but {len(known)} came. Is this column one of ids? Name another."
         )
-    names = _in_order(known)
+    names = in_order(known)
     place = {name: i for i, name in enumerate(names)}
     codes = [-1 if is_missing(group) else place[group] for group in groups]
     return _by_code(shares, Bins(names, np.array(codes)), resamples, seed)
@@ -83,7 +83,8 @@ def _check(shares: Any, values: Sequence[Any]) -> None:
         )
 
 
-def _in_order(names: set[Any]) -> list[Any]:
+def in_order(names: set[Any]) -> list[Any]:
+    """Return names sorted, as text where they cannot be compared."""
     try:
         return sorted(names)
     except TypeError:  # numbers and text
@@ -101,9 +102,9 @@ def _by_code(shares: Any, bins: Bins, resamples: int, seed: int) -> GroupShares:
         if documents[g] > 1:
             low[g], high[g] = _interval(rows, sums[:, g], generator(seed, "shares", str(name)), resamples)
     share = np.divide(sums[0], documents[:, None], out=np.full((G, M), np.nan), where=documents[:, None] > 0)
-    difference, p = _test(sums.sum(axis=1), documents, share)
+    difference, p = subset_test(sums.sum(axis=1), int(documents.sum()), documents[:, None], share)
     left_out = len(bins.code) - int(documents.sum())
-    return GroupShares(bins.starts, documents, share, low, high, difference, p, _adjusted(p), left_out)
+    return GroupShares(bins.starts, documents, share, low, high, difference, p, adjusted(p), left_out)
 
 
 def _interval(X: Any, sums: Floats, rng: np.random.Generator, resamples: int) -> tuple[Floats, Floats]:
@@ -151,16 +152,17 @@ def _units(X: Any, rng: np.random.Generator) -> tuple[Any, Floats]:
     return gather @ X, np.bincount(unit).astype(np.float64)
 
 
-def _test(sums: Floats, documents: NDArray[np.int64], share: Floats) -> tuple[Floats, Floats]:
-    """Return how much each group differs from the rest and two-sided p, (G, M) each.
+def subset_test(sums: Floats, N: int, n: Any, share: Floats) -> tuple[Floats, Floats]:
+    """Return how much subsets of n of N documents differ from the rest and two-sided p, as ``share`` is shaped.
 
+    ``sums`` (3, M) are of the values of all documents, their squares and cubes, ``share`` the mean of each subset.
     Under permutations of the N documents the mean of n of them has the variance s2/n * (N-n)/(N-1) and the third
     central moment s3/n^2 * (N-n)(N-2n) / ((N-1)(N-2)), s2 and s3 those of a document. The normal curve is the bound in
     the thin tail, where the Pearson III curve ends.
     """
     from scipy.stats import norm, pearson3
 
-    N, n = int(documents.sum()), documents[:, None].astype(np.float64)
+    n = np.asarray(n, dtype=np.float64)
     mean, s2, s3 = _moments(sums, N)
     with np.errstate(divide="ignore", invalid="ignore"):  # n is 0 or N, N below 3, s2 is 0: all sorted out below
         difference = (share - mean) * N / (N - n)
@@ -174,7 +176,7 @@ def _test(sums: Floats, documents: NDArray[np.int64], share: Floats) -> tuple[Fl
     return np.where(n < N, difference, np.nan), p
 
 
-def _adjusted(p: Floats) -> Floats:
+def adjusted(p: Floats) -> Floats:
     """Return p after Benjamini and Hochberg over all cells that were tested."""
     from scipy.stats import false_discovery_control
 

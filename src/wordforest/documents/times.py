@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any, NamedTuple
 
@@ -34,16 +34,31 @@ def binned(times: Sequence[Any], bins: int | str | None = None) -> Bins:
     bin where these are few, else 20 bins. A bin is named by its start: a number, or a date as ISO text. Times that are
     missing have no bin.
     """
-    known = {value: _moment(value) for value in dict.fromkeys(times) if not is_missing(value)}
+    known = _moments(times)
     if not known:
         raise InputError("expected a time for some documents, but none has one. Name another column.")
-    if len({isinstance(moment, datetime) for moment in known.values()}) > 1:  # 1994 among whole dates is a year
-        known = {value: m if isinstance(m, datetime) else _as_year(m) for value, m in known.items()}
     found = sorted(set(known.values()))
     place = dict(zip(found, range(len(found)), strict=True))
     at = np.array([-1 if is_missing(value) else place[known[value]] for value in times])
     starts, code = _cut(found, bins)
     return Bins(starts, np.where(at < 0, -1, code[at]))
+
+
+def in_time(values: Iterable[Any]) -> list[Any] | None:
+    """Return distinct times in their order; None where a value is no time."""
+    try:
+        known = _moments(values)
+    except InputError:
+        return None
+    return sorted(known, key=known.__getitem__)
+
+
+def _moments(values: Iterable[Any]) -> dict[Any, Any]:
+    """Return times with what they are compared by: all numbers, or all dates."""
+    known = {value: _moment(value) for value in dict.fromkeys(values) if not is_missing(value)}
+    if len({isinstance(moment, datetime) for moment in known.values()}) > 1:  # 1994 among whole dates is a year
+        return {value: m if isinstance(m, datetime) else _as_year(m) for value, m in known.items()}
+    return known
 
 
 def _moment(value: Any) -> float | datetime:

@@ -79,6 +79,8 @@ def count_corpus(
     corpus: Any,
     out: str | Path,
     *,
+    slices: Any = None,
+    bins: int | str | None = None,
     extendable: bool = False,
     add: str | Path | None = None,
     phrases_of: str | Path | None = None,
@@ -119,6 +121,8 @@ def count_corpus(
         26
     """
     check_known(settings, [*CountSettings.__dataclass_fields__])
+    sliced = _sliced(corpus, slices, bins)
+    corpus = corpus if sliced is None else sliced.corpus
     names, asked = as_read(corpus, CountSettings(**settings))
     extended, add = extendable or add is not None, None if add is None else Path(add)
     known = known_phrases(phrases_of)
@@ -143,9 +147,30 @@ def count_corpus(
         elif not is_complete:
             count_into(job, names, asked, known=known)
         counts = load_counts(Path(out), kept(job), checked=is_complete).counts
+        if sliced is not None:
+            _keep_slices(job, sliced, counts.vocabulary, asked)
         if not is_complete:
             job.end(words=len(counts.vocabulary), pairs=counts.matrix.nnz)
     return counts
+
+
+def _sliced(corpus: Any, slices: Any, bins: int | str | None) -> Any:
+    """Return documents in slices, where they are asked for."""
+    if slices is None:
+        if corpus is None:
+            raise InputError("there is nothing to count. Give a corpus, or slices: --slice NAME=PATH.")
+        return None
+    from wordforest.jobs.slices import Sliced
+
+    return Sliced(corpus, slices, bins)
+
+
+def _keep_slices(job: Job, sliced: Any, vocabulary: Vocabulary, asked: CountSettings) -> None:
+    from wordforest.jobs.slices import keep_slices, slices_of
+
+    assert job.folder  # noqa: S101 counts lie there
+    rules = replace(asked.rules, known_phrases=vocabulary.phrases)
+    keep_slices(job.folder, slices_of(sliced, vocabulary, rules, job))
 
 
 def known_phrases(folder: str | Path | None) -> tuple[Phrase, ...]:

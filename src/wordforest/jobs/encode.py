@@ -63,7 +63,7 @@ def encode_counts(
         True
     """
     learned = store.load_run(Path(run))
-    penalty = _penalty(Path(run), learned)
+    penalty = penalty_of(Path(run), learned)
     if cluster is not None and out is None:
         raise InputError("coding on a cluster needs a folder that all workers see. Give --out, or out=.")
     with Job(out, force=force, workers=workers, cluster=cluster, report=report) as job:
@@ -83,7 +83,7 @@ def encode_counts(
             )
         job.report(Event("encode", 0, None, "words"))
         rows, loss = rows_of_counts(job, counted, _matrix(learned, moves, device, vocabulary.words))
-        A, gap = _codes(rows, loss, learned, penalty)
+        A, gap = codes_of(rows, loss, learned, penalty)
         job.report(Event("encode", len(vocabulary), len(vocabulary), "words"))
         unit = bool(learned.config.get("unit"))
         config = _config(str(run), learned, counted.config, gap)
@@ -111,7 +111,7 @@ def _matrix(run: Run, moves: sparse.csr_array | None, device: str, words: tuple[
     return Matrix(settings, len(run.forest), weights, zeros, dtype, device, moves, spelling)
 
 
-def _codes(rows: Rows, loss: Loss, run: Run, penalty: Penalty) -> tuple[NDArray[Any], float]:
+def codes_of(rows: Rows, loss: Loss, run: Run, penalty: Penalty) -> tuple[NDArray[Any], float]:
     """Return the codes of all rows under the loss of a run, and their gap, NaN where pairs have weights."""
     assert run.dictionary is not None  # noqa: S101 or there would be no penalty
     D = run.dictionary.astype(rows.dtype)
@@ -154,7 +154,7 @@ def _moves(vocabulary: Vocabulary, run: Run, n_columns: int) -> tuple[sparse.csr
     return sparse.csr_array(sparse.block_diag([moves] * sides)), lost
 
 
-def _penalty(folder: Path, run: Run) -> Penalty:
+def penalty_of(folder: Path, run: Run) -> Penalty:
     """Return the penalty that the codes of a run were made with."""
     learner, config = run.config.get("learner"), run.config
     if run.dictionary is None or learner not in ("online", "sc", "nnse"):

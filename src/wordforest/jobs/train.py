@@ -30,13 +30,15 @@ from wordforest.runtime.machine import wake_device
 from wordforest.runtime.progress import Event, Reporter, step_by_step
 from wordforest.settings import CountSettings, TrainSettings, split_settings
 from wordforest.store import Run
-from wordforest.text import Vocabulary
+from wordforest.text import TextRules, Vocabulary
 from wordforest.text.reader import Corpus
 
 
 def train(
-    corpus: Any,
+    corpus: Any = None,
     *,
+    slices: Any = None,
+    bins: int | str | None = None,
     out: str | Path | None = None,
     force: bool = False,
     resume: bool = False,
@@ -76,6 +78,8 @@ def train(
     """
     counting, own = split_settings(settings)
     forest = own.forest
+    sliced = _sliced(corpus, slices, bins, out)
+    corpus = corpus if sliced is None else sliced.corpus
     if cluster is not None:
         _check_cluster(own, out)
     check_learning_fits(1, 1, len(forest))  # before hours of counting
@@ -101,7 +105,34 @@ def train(
         words, numbers, forest = vocabulary.words, vocabulary.counts, fitted.forest
         run = Run(words, numbers, codes, D, forest, config, history, nodes=nodes, ngrams=ngrams)
         job.save_run(run, file)
+        _keep_slices(job, names, sliced, run)
     return run
+
+
+def _sliced(corpus: Any, slices: Any, bins: int | str | None, out: str | Path | None) -> Any:
+    """Return documents in slices, where they are asked for."""
+    if slices is None:
+        if corpus is None:
+            raise InputError("there is nothing to learn from. Give a corpus, or slices: --slice NAME=PATH.")
+        return None
+    from wordforest.jobs.slices import Sliced
+
+    if out is None:
+        raise InputError("slices are kept in the folder of the run. Give out=, or slices to wf.compare.")
+    return Sliced(corpus, slices, bins)
+
+
+def _keep_slices(job: Job, names: Corpus, sliced: Any, run: Run) -> None:
+    """Keep the words of every slice beside the run, or those that its counts came with."""
+    if job.folder is None or (sliced is None and not is_counted(names)):
+        return
+    from wordforest.jobs.slices import keep_slices, slices_of, take_slices
+
+    if sliced is None:
+        take_slices(Path(names[0]), job.folder)
+        return
+    rules = TextRules.of(run.config)
+    keep_slices(job.folder, slices_of(sliced, Vocabulary(run.words, run.counts, rules.known_phrases), rules, job))
 
 
 def _woken(names: Corpus, counting: CountSettings, device: str) -> Callable[[], None]:

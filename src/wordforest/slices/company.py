@@ -1,0 +1,283 @@
+"""Did a word change its company? The nodes of the words around it, compared between slices by permuted documents.
+
+An occurrence of a word is described by the nodes of the words left of it, right of it (those nearer count more, 1 / d)
+and around it (ten on each side): the *company* it keeps on the forest, 3 M numbers. Where a slice uses a node twice as
+often in all its text, every company there would be twice as large; so company is measured in *lift*, the share of a
+node over its share in the slice::
+
+    u_dj = sum over words c near the word in document d of  weight * share_cj * b_j / b_sj    (s the slice of d)
+    r_dj = (u_dj - n_d sum_d u_dj / sum_d n_d),  divided by its length over all documents     (n_d occurrences)
+    T    = sum over slices s of |sum over d in s of r_d|^2 / n_s                              (n_s documents of s)
+
+T is the sum of squares between slices (as in PERMANOVA, Anderson 2001), all nodes at all depths alike: roots add up
+many weak differences, leaves see narrow ones. Its p comes from permuting the slices of the documents that have the
+word. So it takes nothing for granted of how words lie in documents, and does not mind that a word became more frequent.
+All that permuting needs is the products of documents, r_d . r_e. It ends early where chance does as well ten times
+(Besag and Clifford 1991); where it never does, the tail goes on as a Pearson III curve through the moments of the
+permuted T.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.coder.forest import Forest
+from wordforest.runtime.machine import Executor, Threads, kernel, part_of_kernel
+from wordforest.slices.texts import CSR, Slices
+
+Floats = NDArray[np.float64]
+Dense = NDArray[np.float32]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+PERMUTATIONS = 2000
+WINDOW, AROUND = 5, 10  # words on each side that count by nearness, and all alike
+VIEWS = 3  # left, right, around
+LEAST = 3  # documents with the word, below which a slice is left out of its test
+_UNITS = 256  # documents of a word that are permuted one by one; more are pooled to so many
+_ENOUGH = 10  # permutations that do as well, after which no more are made
+_BLOCK = 32  # words of a task
+
+
+class Changes(NamedTuple):
+    """What the test found for W words: how much of the company changed, z and p, and how many slices have the word."""
+
+    words: Int64s  # (W,) rows of the vocabulary
+    effect: Floats  # share of the company's sum of squares that is between slices, beyond what chance gives; up to 1
+    z: Floats
+    p: Floats  # nan where fewer than two slices have the word in enough documents
+    slices: Int64s
+
+
+class Company(NamedTuple):
+    """The company of one word before and after: lift of nodes, (2, M), and z of the difference, (M,)."""
+
+    lift: Floats
+    z: Floats
+
+
+class Scene:
+    """Slices seen from a forest: shares of nodes (V, M) of every word, and how much each slice uses them."""
+
+    def __init__(self, slices: Slices, shares: CSR, forest: Forest) -> None:
+        self.slices, self.shares = slices, shares.astype(np.float32)
+        self._roots = (forest.parent < 0).astype(np.float64)  # whose shares add up to one
+        sizes = slices.frequencies.sum(axis=1, keepdims=True)
+        used = np.asarray(slices.frequencies @ shares.astype(np.float64))
+        self.base = used / np.maximum(sizes, 1)  # (S, M): share of each node in each slice
+        self.whole = used.sum(axis=0) / max(int(sizes.sum()), 1)  # (M,)
+        whole = np.broadcast_to(self.whole, self.base.shape)
+        self._scale = np.divide(whole, self.base, out=np.zeros_like(self.base), where=self.base > 0).astype(np.float32)
+        own = self.shares
+        self._csr = (own.indptr.astype(np.int64), own.indices.astype(np.int32), np.ascontiguousarray(own.data))
+
+    def changes(
+        self, words: Any, *, permutations: int = PERMUTATIONS, seed: int = 0, executor: Executor | None = None
+    ) -> Changes:
+        """Test for each of the words, rows of the vocabulary, whether its company differs between slices."""
+        words = np.asarray(words, dtype=np.int64)
+        blocks = [words[i : i + _BLOCK] for i in range(0, len(words), _BLOCK)]
+
+        def test(block: Int64s) -> list[tuple[float, ...]]:
+            return [self._tested(int(word), permutations, seed) for word in block]
+
+        found = [row for rows in (executor or Threads()).map(test, blocks) for row in rows]
+        effect, z, p, n = np.array(found, dtype=np.float64).reshape(-1, 4).T
+        return Changes(words, effect, z, p, n.astype(np.int64))
+
+    def contrast(self, word: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the slices before and after which a word's company differs most, or all others and the one slice."""
+        S = len(self.slices.names)
+        if S == 2:
+            return (0,), (1,)
+        U, n, label = self._units(word)
+        R = _scaled(_residuals(U, n))
+        sums = np.zeros((S, R.shape[1]))
+        np.add.at(sums, label, R)
+        inside, N = np.bincount(label, minlength=S).astype(np.float64), len(label)
+        if self.slices.is_time:
+            sums, inside = np.cumsum(sums, axis=0), np.cumsum(inside)
+        usable = (inside >= LEAST) & (N - inside >= LEAST)
+        size = np.maximum(inside * (N - inside), 1)
+        best = int(np.argmax(np.where(usable, (sums**2).sum(axis=1) / size, -1)))
+        if self.slices.is_time:
+            return tuple(range(best + 1)), tuple(range(best + 1, S))
+        return tuple(s for s in range(S) if s != best), (best,)
+
+    def company(self, word: int, before: tuple[int, ...], after: tuple[int, ...]) -> Company:
+        """Return the lift of nodes around a word in two sets of slices, and z of the difference."""
+        U, n, label = self._units(word)
+        M = self.base.shape[1]
+        own = np.isin(label, (*before, *after))
+        V, n, later = U[own, (VIEWS - 1) * M :].astype(np.float64), n[own], np.isin(label[own], after)
+        by_side = np.stack([V[~later].sum(axis=0), V[later].sum(axis=0)])
+        share = by_side / np.maximum(by_side @ self._roots, 1e-12)[:, None]
+        base = self.whole / max(float(self.whole @ self._roots), 1e-12)
+        lift = np.divide(share, base, out=np.zeros_like(share), where=base > 0)
+        R, N, inside = _residuals(V, n), len(V), int(later.sum())
+        deviation = np.sqrt(inside * (N - inside) / max(N * (N - 1), 1) * (R**2).sum(axis=0))
+        z = np.divide(R[later].sum(axis=0), deviation, out=np.zeros(M), where=deviation > 1e-9)
+        return Company(lift, z)
+
+    def _units(self, word: int) -> tuple[Dense, Dense, Int32s]:
+        """Return the company of a word in documents, or pools of them, (N, 3 M); occurrences and slices, (N,) each."""
+        one = self.slices
+        U, n, label = _gathered(
+            word, one.ids, *one.positions, one.document, one.code, self._csr, len(one.names), self.base.shape[1]
+        )
+        U *= np.tile(self._scale, VIEWS)[label]
+        return U, n, label
+
+    def _tested(self, word: int, permutations: int, seed: int) -> tuple[float, float, float, int]:
+        U, n, label = self._units(word)
+        sizes = np.bincount(label, minlength=len(self.slices.names))
+        kept = sizes[label] >= LEAST
+        U, n, label = U[kept], n[kept], label[kept]
+        sizes = sizes[sizes >= LEAST]
+        if len(sizes) < 2:
+            return np.nan, np.nan, np.nan, len(sizes)
+        R = _scaled(_residuals(U, n))[np.argsort(label, kind="stable")]
+        if not R.size:
+            return 0.0, 0.0, 1.0, len(sizes)
+        observed, above, drawn = _permuted(R @ R.T, sizes, permutations, seed * 1_000_003 + word)
+        by_chance = float(drawn.mean())
+        effect = (observed - by_chance) / max(R.shape[1] - by_chance, 1e-12)
+        return effect, *_tail(observed, above, drawn), len(sizes)
+
+
+def _residuals(U: Any, n: Any) -> Any:
+    """Return what documents have more than their occurrences would have on average, (N, K)."""
+    return U - n[:, None] * (U.sum(axis=0) / max(float(n.sum()), 1e-12))
+
+
+def _scaled(R: Any) -> Any:
+    """Return columns of length one; those that are zero are left out."""
+    length = np.sqrt((R**2).sum(axis=0))
+    return R[:, length > 1e-6] / length[length > 1e-6]
+
+
+def _tail(observed: float, above: int, drawn: Floats) -> tuple[float, float]:
+    """Return z and p of a statistic, given those of permutations."""
+    from scipy.stats import pearson3
+
+    mean, deviation = float(drawn.mean()), float(drawn.std())
+    if deviation <= 1e-12 * abs(mean):
+        return 0.0, 1.0
+    z = (observed - mean) / deviation
+    if above >= _ENOUGH:
+        return z, above / len(drawn)
+    skew = max(float((((drawn - mean) / deviation) ** 3).mean()), 0.0)
+    return z, float(min(max(pearson3.sf(z, skew), 1e-300), (above + 1) / (len(drawn) + 1)))
+
+
+@kernel
+def _gathered(
+    word: int,
+    ids: Int32s,
+    starts: Int64s,
+    positions: Int32s,
+    document: Int32s,
+    code: Int32s,
+    csr: tuple[Int64s, Int32s, Dense],
+    S: int,
+    M: int,
+) -> tuple[Dense, Dense, Int32s]:
+    """Add up the nodes near a word by document, (N, 3 M): left, right, around; occurrences and slices, (N,) each."""
+    indptr, indices, data = csr
+    first, last = starts[word], starts[word + 1]
+    n_documents, n_units, offset = np.zeros(S, np.int64), np.zeros(S, np.int64), np.zeros(S + 1, np.int64)
+    before = -1
+    for i in range(first, last):
+        d = document[positions[i]]
+        if d != before:
+            n_documents[code[d]] += 1
+            before = d
+    N = n_documents.sum()
+    for s in range(S):
+        few = min(n_documents[s], LEAST)
+        n_units[s] = n_documents[s] if N <= _UNITS else max(n_documents[s] * _UNITS // N, few)
+        offset[s + 1] = offset[s] + n_units[s]
+    U = np.zeros((offset[S], 3 * M), np.float32)
+    n, label = np.zeros(offset[S], np.float32), np.zeros(offset[S], np.int32)
+    seen = np.zeros(S, np.int64)
+    before, unit = -1, 0
+    for i in range(first, last):
+        p = positions[i]
+        d = document[p]
+        if d != before:
+            s = code[d]
+            unit = offset[s] + seen[s] % n_units[s]
+            label[unit] = s
+            seen[s] += 1
+            before = d
+        n[unit] += 1
+        for side in range(2):
+            step = 2 * side - 1
+            inside = True
+            q = p
+            for k in range(AROUND):
+                q += step
+                if q < 0 or q >= len(ids) or document[q] != d:
+                    break
+                c = ids[q]
+                if c < 0:
+                    inside = False  # nearness ends with the sentence, what is around with the document
+                    continue
+                near = np.float32(1 / (k + 1)) if inside and k < WINDOW else np.float32(0)
+                for t in range(indptr[c], indptr[c + 1]):
+                    j = indices[t]
+                    U[unit, side * M + j] += near * data[t]
+                    U[unit, 2 * M + j] += data[t]
+    return U, n, label
+
+
+@part_of_kernel
+def _next(state: Any) -> Any:
+    """Draw 32 random bits (xorshift64*)."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return (x * np.uint64(2685821657736338717)) >> np.uint64(32)
+
+
+@kernel
+def _permuted(G: Dense, sizes: Int64s, permutations: int, seed: int) -> tuple[float, int, Floats]:
+    """Return T, how many permutations reach it, and T of all that were made. G (N, N) is in the order of slices."""
+    N = len(G)
+    order = np.arange(N)
+    observed = _between(G, sizes, order)
+    drawn = np.empty(permutations)
+    state = np.zeros(1, np.uint64)
+    state[0] = np.uint64(seed + 1) * np.uint64(11400714819323198485) | np.uint64(1)
+    for _ in range(16):
+        _next(state)
+    above, made = 0, 0
+    while made < permutations and above < _ENOUGH:
+        for i in range(N - 1, 0, -1):
+            r = np.int64((_next(state) * np.uint64(i + 1)) >> np.uint64(32))
+            order[i], order[r] = order[r], order[i]
+        drawn[made] = _between(G, sizes, order)
+        above += drawn[made] >= observed
+        made += 1
+    return observed, above, drawn[:made].copy()
+
+
+@part_of_kernel
+def _between(G: Dense, sizes: Int64s, order: Int64s) -> float:
+    """Return the sum of squares between slices: slice s has the next sizes[s] documents of the order."""
+    total, first = 0.0, 0
+    for size in sizes:
+        within = 0.0
+        for i in range(first, first + size):
+            row = G[order[i]]
+            within += 0.5 * row[order[i]]
+            for j in range(first, i):
+                within += row[order[j]]
+        total += 2 * within / size
+        first += size
+    return total
