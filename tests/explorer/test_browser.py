@@ -453,6 +453,6 @@ def test_the_file_finds_the_same_neighbours_and_partings(page, sent, models):
     wanted = comparison(models[0], ["king", "queen", "word005"])
     assert told == [row["node"] for row in wanted["parting"]]
     page.open("/word/king")
-    kept = set(page.script("return JSON.parse(document.getElementById('data').textContent)[0].kept"))
+    kept = set(page.script("return window.wordforest.source.words(0)"))
     all_near = [word for word, _ in models[0].vectors.most_similar("king", topn=len(models[0].words))]
     assert page.texts(".bars .word") == [word for word in all_near if word in kept][:15]

@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -16,14 +17,28 @@ from hypothesis import strategies as st
 
 from tests.explorer.made import made_run
 from wordforest.explorer.model import build_model
-from wordforest.explorer.page import inline_json, kept_rows, model_data, page_text
+from wordforest.explorer.page import kept_rows, model_data, packed_json, page_text
+
+
+def unpacked(packed: str) -> object:
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
 @given(st.text())
-def test_inlined_json_begins_no_tag_and_is_read_back(text):
-    inlined = inline_json([text])
-    assert "<" not in inlined
-    assert json.loads(inlined) == [text]
+def test_packed_json_begins_no_tag_and_is_read_back(text):
+    packed = packed_json([text])
+    assert "<" not in packed
+    assert unpacked(packed) == [text]
+
+
+def test_half_a_surrogate_pair_becomes_the_sign_for_what_cannot_be_read():
+    assert unpacked(packed_json(["a\ud83d"])) == ["a\ufffd\ufffd\ufffd"]  # one for each of its bytes
+
+
+def test_the_data_of_a_page_take_less_than_half_of_their_size(model):
+    page = page_text([model], top_words=100)
+    packed = re.search(r'id="data">([^<]+)<', page)[1]
+    assert len(packed) < 0.5 * len(json.dumps(unpacked(packed), ensure_ascii=False))
 
 
 def test_the_file_loads_nothing_and_runs_only_its_own_code(model):

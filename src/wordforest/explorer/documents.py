@@ -260,10 +260,19 @@ def kept_rows(collection: Collection, most: int = KEPT) -> list[int]:
 
 
 def collection_data(collection: Collection, most: int = KEPT) -> dict[str, Any]:
-    """Return what a page sent as a file holds of the documents: some of them, and all groups and times."""
+    """Return what a page sent as a file holds of the documents: some of them, and all groups and times.
+
+    Words that documents share stand in it once: those of a document are numbers of ``words``.
+    """
     nodes, kept = range(collection.folder.shares.shape[1]), kept_rows(collection, most)
+    documents = collection.shown(kept, _LONGEST // 10)
+    words = {word: carriers for document in documents for word, carriers in document["words"]}
+    number = {word: i for i, word in enumerate(words)}
+    for document in documents:
+        document["words"] = [number[word] for word, _ in document["words"]]
     return {
-        "documents": collection.shown(kept, _LONGEST // 10),
+        "documents": documents,
+        "words": [list(pair) for pair in words.items()],
         "changes": [collection.changes(node) for node in nodes],
         "typical": [[row for row in collection.typical(node) if row in kept] for node in nodes],
     }

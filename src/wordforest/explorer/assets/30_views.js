@@ -132,7 +132,8 @@
           section(panel.negative.length ? "Strongest positive words" : "Strongest words", wf.bars(panel.positive,
             { limit, none: "None: no coefficient is above zero." })),
           panel.negative.length ? section("Strongest negative words", wf.bars(panel.negative, { limit })) : null,
-          panel.contexts ? contexts(panel.contexts) : null)),
+          panel.contexts ? contexts(panel.contexts) : null),
+        wf.nodeChanges(view)),
       el("div", {}, model.drawn ? section("Its tree", wf.cells(model, index, root,
         { depth: model.levels - 1, current: node, labelWords: 3 })) : null, wf.nodeDocuments(view, node)));
     return {
@@ -141,7 +142,7 @@
       kicker: (wf.models.length > 1 ? model.name + " · " : "") + "Node " + node,
       name: "node " + node,
       actions: [wf.hasMap ? wf.link(wf.to.map({ node, model: index || null }), "On the map") : null],
-      body: el("div", { class: "nodeframe" }, body, wf.nodeChanges(view)),
+      body: el("div", { class: "nodeframe" }, body),
       csv: () => nodeRows(model, panel),
     };
   };

@@ -51,8 +51,8 @@
       return el("li", {}, el("p", { class: "dochead" },
         el("a", { href: wf.to.document(document.row), class: "docname" }, wf.text(document.id || "without a name")),
         el("span", { class: "sub" }, fields(document).map(([name, value]) => el("span", { class: "field", title: name }, wf.text(value)))),
-        share === null ? null : [el("span", { class: "track", "aria-hidden": "true" }, bar),
-          el("span", { class: "num", title: "Share of this node in the document" }, wf.share(share))]),
+        share === null ? null : el("span", { class: "docshare" }, el("span", { class: "track", "aria-hidden": "true" }, bar),
+          el("span", { class: "num", title: "Share of this node in the document" }, wf.share(share)))),
         document.length ? snippet(document, node) : el("p", { class: "none" }, "No text."));
     }));
   }
@@ -67,9 +67,9 @@
       wf.link(wf.to.context(node, "strength"), "Its words in context")),
     wf.offline ? el("p", { class: "none" }, kept().trim()) : null) : null);
 
-  /** Below a node: its shares over time and by group. */
+  /** Below the words of a node: its shares over time and by group. */
   wf.nodeChanges = (view) => (view.documents && (view.times.length || view.groups.length)
-    ? el("div", { class: "pair changing" }, wf.overTime(view.times), wf.byGroup(view.groups)) : null);
+    ? el("div", { class: "changing" }, wf.overTime(view.times), wf.byGroup(view.groups)) : null);
 
   wf.views.documents = (view) => {
     const model = wf.models[view.model || 0], node = view.node, last = view.start + view.documents.length;

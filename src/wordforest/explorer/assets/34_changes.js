@@ -25,14 +25,21 @@
     return found;
   }
 
+  const isToldExactly = (share) => Math.abs(parseFloat(wf.share(share)) / 100 - share) < 1e-9;
+
+  /** The end of an axis: not far above a value, and half of it is told exactly, too. */
   function ceiling(value) {
     const unit = 10 ** Math.floor(Math.log10(value || 0.01));
-    return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * unit).find((top) => top >= value);
+    const tops = [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10].map((step) => step * unit).filter((top) => top >= value);
+    return tops.find((top) => isToldExactly(top / 2)) ?? tops[0];
   }
+
+  /** Room for a curve: the page, or the left column of a node's where it has two. */
+  const room = () => (window.innerWidth > 930 ? 0.54 * (window.innerWidth - 72) - 44 : window.innerWidth - 48);
 
   wf.overTime = (rows) => {
     if (!rows.length) return null;
-    const width = Math.max(280, Math.min(620, window.innerWidth - 48));
+    const width = Math.max(280, Math.min(620, room()));
     const top = ceiling(Math.max(...rows.map((row) => row[3] ?? row[1] ?? 0)));
     const at = places(rows.map((row) => row[0]));
     const x = (i) => LEFT + at[i] * (width - LEFT - RIGHT), y = (share) => TOP + (1 - share / top) * (HEIGHT - TOP - BOTTOM);

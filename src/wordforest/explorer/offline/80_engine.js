@@ -1,11 +1,17 @@
 /* The questions that a server would answer, answered from the data inside this file. */
-(function () {
+(async function () {
   "use strict";
   const wf = window.wordforest;
   wf.offline = true;
   const PAGE = 20, LINES = 100, FEW = 5, MOST_COMPARED = 5, NEIGHBORS = 15, LISTED = 8;
 
   const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
+
+  /** What this file holds: JSON, compressed. */
+  async function unzip(text) {
+    const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
 
   /** Codes of all kept words, row after row; what cosines see of them, and the lengths of that. */
   function unpack(data) {
@@ -151,7 +157,8 @@
 
   /** The documents that this file keeps. */
   class Documents {
-    constructor({ documents, changes, typical }) {
+    constructor({ documents, words, changes, typical }) {
+      documents.forEach((document) => (document.words = document.words.map((i) => words[i])));
       Object.assign(this, { documents, changes, typical });
     }
 
@@ -199,7 +206,11 @@
   }
   const flatHead = (pieces) => pieces.slice(0, 40).join("").slice(0, 90).replace(/\s+/g, " ").trim();
 
-  const data = JSON.parse(document.getElementById("data").textContent);
+  if (!window.DecompressionStream) {
+    document.getElementById("stage").textContent = "This page needs a browser that can decompress: any of 2023 or newer.";
+    return;
+  }
+  const data = await unzip(document.getElementById("data").textContent);
   const models = data.map((one) => new Model(one));
   const documents = data[0].collection ? new Documents(data[0].collection) : null;
   if (documents) data[0].summary.documents.kept = documents.documents.length;
