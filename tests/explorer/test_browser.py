@@ -313,7 +313,8 @@ def saved(page: Page, downloads: Path, kind: str) -> Path:
     for old in downloads.iterdir():
         old.unlink()
     page.first(f'[data-file="{kind}"]').click()
-    return page.wait(lambda: next(downloads.glob(f"wordforest-*.{kind}"), None))
+    files = lambda: (path for path in downloads.glob(f"wordforest-*.{kind}") if path.stat().st_size)  # noqa: E731
+    return page.wait(lambda: next(files(), None))  # a file is there before what it holds
 
 
 def test_numbers_are_saved_as_csv(either, downloads):

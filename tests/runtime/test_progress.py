@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 
@@ -104,7 +105,8 @@ def test_json_holds_the_whole_event_on_one_line(stream):
     assert second == {"message": "wrote\nrun é"}
 
 
-def test_bars_name_every_stage_and_leave_messages_alone(stream):
+def test_bars_name_every_stage_and_leave_messages_alone(stream, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     with BarReporter(stream) as reporter:
         reporter(Event("read", 0, None, "tokens"))
         reporter(Event("read", 10, 10, "tokens"))
@@ -115,6 +117,16 @@ def test_bars_name_every_stage_and_leave_messages_alone(stream):
     assert "learn" in text
     assert "objective 2.5" in text
     assert "wrote [run]: 3 words" in text  # brackets are not markup
+
+
+def test_bars_and_times_are_whole_on_a_terminal_of_80_columns(stream, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with BarReporter(stream) as reporter:
+        reporter(Event("learn", 122_000, 122_000, "words", {"objective": 41025.1, "density": 0.069}))
+    last = stream.getvalue().rstrip().splitlines()[-1]
+    assert re.search(
+        r"learn +\S*━{24}\S* 0:00:00 left 0:00:00 122.0k words", re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", last)
+    )
 
 
 def test_bars_stop_when_the_work_fails(stream):

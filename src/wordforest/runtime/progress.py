@@ -127,15 +127,18 @@ class BarReporter(Reporter):
     def __init__(self, stream: IO[str]) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.table import Column
 
+        facts = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # what is cut on a narrow terminal
         self._progress = Progress(
             TextColumn("{task.description:<6}"),
             BarColumn(24),
-            TextColumn("{task.fields[facts]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[facts]}", table_column=facts),
             console=Console(file=stream),
+            expand=True,
         )
         self._bars: dict[str, Any] = {}
         self._progress.start()
