@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
 
-.PHONY: demo test lint docs reports figures checklist torture torture-cluster audit pictures clean
+.PHONY: demo test lint docs gallery reports figures checklist torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -24,6 +24,11 @@ lint: $(VENV)/.test
 # The site, into site/: offline, and with any warning (a link, an anchor, a page that the navigation lacks) it fails.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Offline pages to click through, into build/gallery, from where make docs takes them into the site. What a text lacks is skipped:
+# the State of the Union comes with a package; Wikipedia needs CORPUS=enwiki_dev.txt.xz, the newsgroups DATA=folder.
+gallery: $(VENV)/.demo
+	$(BIN)/python benchmarks/gallery.py $(ONLY) $(if $(CORPUS),--corpus $(CORPUS)) $(if $(DATA),--data $(DATA))
 
 # Every results file of docs/reports anew: hours, and what was broken off is resumed. The docs' figures are of
 # enwiki_dev.txt.xz. Then make figures, which writes them into README and docs; a test compares them.
