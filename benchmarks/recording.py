@@ -2,8 +2,8 @@
 
 python benchmarks/recording.py CORPUS [--out docs/pictures/recording.svg] [--title TEXT]
 
-CORPUS is a text, plain or .xz, with some million English words. The commands run as shown, in a folder of their own, and
-a terminal passes on what they print and when. Waiting is shortened; bars and lines tell the real seconds.
+CORPUS is a text, plain or .xz, with some million English words. The commands run as shown, in a folder of their own,
+and a terminal passes on what they print and when. Waiting is shortened; bars and lines tell the real seconds.
 """
 
 from __future__ import annotations

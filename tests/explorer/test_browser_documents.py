@@ -22,6 +22,7 @@ from tests.explorer.test_browser import (
     served,
 )
 from wordforest.explorer.page import page_text
+from wordforest.reading import node_words
 
 COLOURS = """
 return [...document.querySelectorAll('.text mark')].map(m => [m.className, getComputedStyle(m).backgroundColor])
@@ -119,11 +120,14 @@ def test_a_word_is_shown_in_context_and_sorted(page):
     page.wait(lambda: page.where().startswith("/document/"))
 
 
-def test_the_words_of_a_node_are_shown_in_its_strongest_documents(page):
+def test_the_words_that_say_most_of_a_node_are_shown_in_its_strongest_documents(page, read):
     page.open("/node/0")
     page.first('.morelinks a[href*="context"]').click()
     page.wait(lambda: page.texts(".lines .doc"))
     assert page.texts(".lines .doc")[0] in ("doc 5", "first")
+    words = [word for word, _ in node_words(read.vectors, 0, 20)]
+    assert page.texts(".lead")[0].endswith(f"Words of this node: {', '.join(words)}.")
+    assert {word.lower() for word in page.texts(".lines .key")} <= {*words}
 
 
 def test_a_curve_has_a_gap_where_nothing_is_known_and_a_table_of_its_numbers(page):

@@ -21,7 +21,7 @@ from wordforest.documents.concordance import Sort, concordance
 from wordforest.documents.shares import edited_vectors
 from wordforest.errors import InputError
 from wordforest.reading.columns import branch_shares
-from wordforest.reading.labels import is_grammar
+from wordforest.reading.labels import is_grammar, node_words
 from wordforest.store import DocumentsFolder, load_documents
 from wordforest.text import TextRules
 from wordforest.text.places import WordFinder
@@ -30,6 +30,7 @@ from wordforest.vectors import Vectors, forest_of, is_marker, largest
 LISTED = 20  # documents of a page
 KEPT = 300  # documents of a page that is sent as a file
 _LINES = 100  # words in context
+_SAYING = 20  # words of a node that are shown in context
 _STRONGEST = 200  # documents of a node in which its words are looked for
 _CARRIES = 0.3  # share of a word that lies in a node, from which on it is marked there
 _COMMON = 50  # ranks of words that are everywhere
@@ -184,7 +185,8 @@ class Collection:
         if sort == "strength" and isinstance(query, int):
             rows = self.ranked(query, _STRONGEST).tolist()
             texts = self._texts(rows)
-        found = concordance(texts, self.vectors, query, rules=self.rules, k=_LINES, width=90, sort=order, seed=0)
+        shown: dict[str, Any] = {"k": _LINES, "width": 90, "words": _SAYING}
+        found = concordance(texts, self.vectors, query, rules=self.rules, sort=order, seed=0, **shown)
         lines = [[row := rows[one.row], self.folder.ids[row], one.left, one.keyword, one.right] for one in found.lines]
         return {
             **{"query": query, "sort": sort, "words": list(found.words), "lines": lines, "found": found.n_found},
@@ -262,7 +264,8 @@ def kept_rows(collection: Collection, most: int = KEPT) -> list[int]:
 def collection_data(collection: Collection, most: int = KEPT) -> dict[str, Any]:
     """Return what a page sent as a file holds of the documents: some of them, and all groups and times.
 
-    Words that documents share stand in it once: those of a document are numbers of ``words``.
+    Words that documents share stand in it once: those of a document are numbers of ``words``. Of every node it holds
+    the words that say most of it, which are those to show in context.
     """
     nodes, kept = range(collection.folder.shares.shape[1]), kept_rows(collection, most)
     documents = collection.shown(kept, _LONGEST // 10)
@@ -273,6 +276,7 @@ def collection_data(collection: Collection, most: int = KEPT) -> dict[str, Any]:
     return {
         "documents": documents,
         "words": [list(pair) for pair in words.items()],
+        "says": [[word for word, _ in node_words(collection.vectors, node, _SAYING)] for node in nodes],
         "changes": [collection.changes(node) for node in nodes],
         "typical": [[row for row in collection.typical(node) if row in kept] for node in nodes],
     }

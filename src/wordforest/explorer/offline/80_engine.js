@@ -157,9 +157,9 @@
 
   /** The documents that this file keeps. */
   class Documents {
-    constructor({ documents, words, changes, typical }) {
+    constructor({ documents, words, says, changes, typical }) {
       documents.forEach((document) => (document.words = document.words.map((i) => words[i])));
-      Object.assign(this, { documents, changes, typical });
+      Object.assign(this, { documents, says, changes, typical });
     }
 
     ofNode(node, start, most) {
@@ -175,13 +175,14 @@
       return { ...this.changes[node], ...this.ofNode(node, 0, 5) };
     }
 
-    /** Lines of a word, or of the words that lie in a node. */
+    /** Lines of a word, or of the words that say most of a node. */
     context(query, sort) {
+      const sought = typeof query === "number" ? this.says[query] : [query];
       const searched = sort === "strength" ? this.ofNode(query, 0, this.documents.length).documents : this.documents;
       const lines = [], flat = (text) => text.replace(/\s+/g, " ");
       let found = 0;
       const within = searched.filter(({ row, id, pieces, tokens, words }) => {
-        const before = found, wanted = words.map(([word, nodes]) => (typeof query === "number" ? nodes.includes(query) : word === query));
+        const before = found, wanted = words.map(([word]) => sought.includes(word));
         tokens.forEach((token, i) => {
           if (!wanted[token]) return;
           found += 1;
@@ -193,9 +194,7 @@
       });
       const key = { left: (line) => line[2].toLowerCase().trim().split(" ").reverse().join(" "), right: (line) => line[4].toLowerCase().trim() }[sort];
       if (key) lines.sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
-      const words = typeof query === "number" ? [...new Set(this.documents.flatMap((document) => document.words
-        .filter(([, nodes]) => nodes.includes(query)).map(([word]) => word)))].slice(0, 20) : [query];
-      return { query, sort, words, lines, found, with: within.length, searched: searched.length };
+      return { query, sort, words: sought, lines, found, with: within.length, searched: searched.length };
     }
 
     offers(text) {
