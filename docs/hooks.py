@@ -3,7 +3,8 @@
 Markdown in the root of the repository (CHANGELOG.md) is a page under its name in lower case, the reference is made of
 the public names and of the commands, docs/reports gets a list. Links keep the form that works in the repository; here
 they are turned to where their target stands on the site, and the comments that tie figures to their files are taken
-out.
+out. Pages of the gallery (make gallery) are taken along where they are there; `build/gallery/NAME.html` in a text, with
+or without an address behind it, is a link then.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 
 HOME = Path(__file__).resolve().parents[1]
 DOCS = HOME / "docs"
+GALLERY = HOME / "build" / "gallery"
 ROOMS = ("coder", "evaluation", "figures", "interop", "reading", "text")
 MODULES = ("wordforest", *(f"wordforest.{room}" for room in ROOMS))
 _FENCE = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _COMMENT_LINE = re.compile(r"^<!--(?:(?!-->).)*-->\n", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_PAGE = re.compile(r"`build/gallery/(([\w-]+\.html)(?:#[^`\s]*)?)`")
 _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -152,11 +155,13 @@ def on_config(config: MkDocsConfig) -> None:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made."""
+    """Add the pages that are made, and those of the gallery."""
     from mkdocs.structure.files import File
 
     for name, make in made_pages():
         files.append(File.generated(config, name, content=make()))
+    for path in sorted(GALLERY.glob("*.html")):
+        files.append(File.generated(config, f"gallery/{path.name}", abs_src_path=str(path)))
     return files
 
 
@@ -168,7 +173,14 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 def _turned(text: str, uri: str) -> str:
     text = _COMMENT.sub("", _COMMENT_LINE.sub("", text))
-    return _LINK.sub(lambda match: site_link(*match.groups(default=""), uri=uri), text)
+    text = _LINK.sub(lambda match: site_link(*match.groups(default=""), uri=uri), text)
+    return _PAGE.sub(gallery_link, text)
+
+
+def gallery_link(named: re.Match[str], gallery: Path = GALLERY) -> str:
+    """Return a link to a page of the gallery; where it was not made, its name as it stands."""
+    address, name = named.groups()
+    return f"[{address}](gallery/{address})" if (gallery / name).is_file() else named[0]
 
 
 def site_link(text: str, link: str, anchor: str, *, uri: str) -> str:
