@@ -1,4 +1,4 @@
-"""Draw every picture of the documents: figures of draw, and the states of the page of explore.
+"""Draw every picture of the documents: figures of draw, the states of the page of explore, the recording.
 
 python benchmarks/pictures.py CORPUS [--out docs/pictures] [--runs build/pictures]
 
@@ -92,6 +92,9 @@ def main() -> None:
     subprocess.run([*page, "--out", str(out), "--words", "king", "queen", "president"], check=True)
     for picture in [*out.glob("explorer-*.png"), out / "forest.png"]:
         shrink(picture)
+    if Path(options.corpus).is_file():  # counts are no text to train on
+        tool = [sys.executable, str(Path(__file__).with_name("recording.py")), options.corpus]
+        subprocess.run([*tool, "--out", str(out / "recording.svg")], check=True)
 
 
 def shrink(picture: Path) -> None:

@@ -103,7 +103,7 @@ class Screen:
         """Return the last lines, cut at the width of the terminal."""
         console = Console(width=COLUMNS, color_system="truecolor", force_terminal=True, legacy_windows=False)
         folded = [part for line in self.lines for part in _folded(line, console)]
-        return tuple(tuple(part.render(console, end="")) for part in folded)[-ROWS:]
+        return tuple(tuple(Segment.simplify(part.render(console, end=""))) for part in folded)[-ROWS:]
 
 
 def _folded(line: str, console: Console) -> Sequence[Text]:
