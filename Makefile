@@ -25,8 +25,8 @@ lint: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# Offline pages to click through, into build/gallery, from where make docs takes them into the site. What a text lacks is skipped:
-# the State of the Union comes with a package; Wikipedia needs CORPUS=enwiki_dev.txt.xz, the newsgroups DATA=folder.
+# Offline pages to click through, into build/gallery, from where make docs takes them into the site. The State of the Union comes
+# with a package; Wikipedia needs CORPUS=enwiki_dev.txt.xz, the newsgroups DATA=folder, and are skipped without.
 gallery: $(VENV)/.demo
 	$(BIN)/python benchmarks/gallery.py $(ONLY) $(if $(CORPUS),--corpus $(CORPUS)) $(if $(DATA),--data $(DATA))
 
