@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -16,6 +19,10 @@ from tests.explorer.test_browser import (
     pytestmark,  # noqa: F401 marks every test here
 )
 from wordforest.explorer.page import page_text
+
+HOME = Path(__file__).resolve().parents[2]
+_ANSWER = re.compile(r"<summary>Answer</summary>(.*?)`(build/gallery/[\w-]+\.html)#([^`]+)`", re.DOTALL)
+ANSWERS = _ANSWER.findall((HOME / "docs" / "gallery.md").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +141,20 @@ def test_a_browser_that_cannot_decompress_is_told_so(driver, sent):  # noqa: F81
     shown = Page(driver, sent)
     shown.wait(lambda: "needs a browser" in shown.texts("#stage")[0])
     driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+def test_every_question_has_an_answer_and_a_page():
+    text = (HOME / "docs" / "gallery.md").read_text(encoding="utf-8")
+    assert len(ANSWERS) == text.count("<details") == 9
+
+
+@pytest.mark.parametrize(("answer", "file", "address"), ANSWERS, ids=[address for *_, address in ANSWERS])
+def test_the_words_of_an_answer_are_on_the_page_that_it_links(driver, answer, file, address):  # noqa: F811 the fixture
+    if not (HOME / file).is_file():
+        pytest.skip(f"{file} was not made here: make gallery")
+    driver.get("about:blank")
+    shown = Page(driver, f"file://{HOME / file}#")
+    shown.open(address)
+    words = {word.lower() for phrase in re.findall(r"\*([^*]+)\*", answer) for word in phrase.split(", ")}
+    there = shown.script("return document.getElementById('stage').innerText.toLowerCase()")
+    assert {word for word in words if not re.search(rf"\b{re.escape(word)}\b", there)} == set()
