@@ -29,7 +29,7 @@ def compare(
     bins: str | None = option(None, "Slices that are times in bins: a number, or decade, year, month, day."),
     between: str | None = option(None, _BETWEEN, metavar="NAMES"),
     level: float = option(0.05, "Share of false discoveries to live with.", min=0.0, max=1.0),
-    permutations: int = option(2000, "Of the documents of a word, at most.", min=100),
+    permutations: int = option(1000, "Of the documents of a word, at most.", min=100),
     out: Path | None = option(None, "Folder for tables, compare.json and a figure.", "--out"),
     form: Literal["table", "json"] = option("table", "What is printed.", "--format"),
     k: int = option(12, "Rows of each table that are printed.", "-k", min=1),

@@ -33,11 +33,12 @@ Dense = NDArray[np.float32]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
-PERMUTATIONS = 2000
+PERMUTATIONS = 1000
 WINDOW, AROUND = 5, 10  # words on each side that count by nearness, and all alike
 VIEWS = 3  # left, right, around
 LEAST = 3  # documents with the word, below which a slice is left out of its test
 _UNITS = 256  # documents of a word that are permuted one by one; more are pooled to so many
+_OCCURRENCES = 4000  # of a word that are looked at; of more every second, third, ...
 _ENOUGH = 10  # permutations that do as well, after which no more are made
 _BLOCK = 32  # words of a task
 
@@ -188,9 +189,10 @@ def _gathered(
     """Add up the nodes near a word by document, (N, 3 M): left, right, around; occurrences and slices, (N,) each."""
     indptr, indices, data = csr
     first, last = starts[word], starts[word + 1]
+    stride = max((last - first) // _OCCURRENCES, 1)
     n_documents, n_units, offset = np.zeros(S, np.int64), np.zeros(S, np.int64), np.zeros(S + 1, np.int64)
     before = -1
-    for i in range(first, last):
+    for i in range(first, last, stride):
         d = document[positions[i]]
         if d != before:
             n_documents[code[d]] += 1
@@ -204,7 +206,7 @@ def _gathered(
     n, label = np.zeros(offset[S], np.float32), np.zeros(offset[S], np.int32)
     seen = np.zeros(S, np.int64)
     before, unit = -1, 0
-    for i in range(first, last):
+    for i in range(first, last, stride):
         p = positions[i]
         d = document[p]
         if d != before:
