@@ -37,7 +37,7 @@ reports: $(VENV)/.test
 figures: $(VENV)/.test
 	$(BIN)/python benchmarks/figures.py
 
-# Kills, full disks, a million damaged files, load: about an hour, then docs/reports/torture-*.md and docs/reliability.md. One part alone:
+# Kills, full disks, a million damaged files, load: about an hour, then docs/reports/torture-*.md and docs/messages.md. One part alone:
 # make torture TORTURE=faults. Before them, the workers of a cluster are killed, at 20 random moments instead of two.
 TORTURE ?= kills faults fuzz load
 torture: $(VENV)/.torture torture-cluster
