@@ -350,7 +350,11 @@ def look_at(text: str) -> Page:
 
 def pages() -> list[Path]:
     """Return the pages whose figures are tied: README and docs, but not what is generated."""
-    return [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]
+    return [
+        HOME / "README.md",
+        *sorted((HOME / "docs").glob("*.md")),
+        *sorted((HOME / "docs" / "tutorials").glob("*.md")),
+    ]
 
 
 def write_results() -> None:
