@@ -21,9 +21,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The site, into site/: offline, and with any warning (a link, an anchor, a page that the navigation lacks) it fails.
+# The site, into site/: offline, and with any warning (a link, an anchor, a page that the navigation lacks, a picture
+# from elsewhere) it fails. Not --quiet, which would keep --strict from seeing warnings.
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Every results file of docs/reports anew: hours, and what was broken off is resumed. The docs' figures are of
 # enwiki_dev.txt.xz. Then make figures, which writes them into README and docs; a test compares them.
@@ -54,6 +55,8 @@ audit: $(VENV)/.torture
 
 pictures: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/python benchmarks/pictures.py $(CORPUS)
+	$(BIN)/python benchmarks/drawings.py
+	PYTHONPATH=. $(BIN)/python benchmarks/tutorials.py
 
 # Chromium for the tests of the page: Debian's, where we may install it. Without it those tests are skipped.
 $(VENV)/.browser: | $(VENV)/bin/python

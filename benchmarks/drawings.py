@@ -70,7 +70,7 @@ def svg(width: int, height: int, parts: Iterable[str]) -> str:
     tip = f'<path d="M0,0 L8,4 L0,8 z" fill="{FAINT}"/>'
     head = f'<marker id="head" orient="auto" markerWidth="9" markerHeight="9" refX="7" refY="4">{tip}</marker>'
     card = box(0, 0, width, height, fill=PAPER, stroke="none", r=10)
-    opening = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" viewBox="0 0 {width} {height}"'
     return f'{opening} font-family="Helvetica, Arial, sans-serif"><defs>{head}</defs>{card}{"".join(parts)}</svg>\n'
 
 

@@ -3,11 +3,13 @@
 Markdown in the root of the repository (CHANGELOG.md) is a page under its name in lower case, the reference is made of
 the public names and of the commands, docs/reports gets a list. Links keep the form that works in the repository; here
 they are turned to where their target stands on the site, and the comments that tie figures to their files are taken
-out.
+out. docs/index.md is Home; the README is for those who come to the repository, and links to it lead Home. A built page
+that would fetch something from elsewhere is a warning, so that a strict build fails.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import tomllib
@@ -24,16 +26,23 @@ if TYPE_CHECKING:
 
 HOME = Path(__file__).resolve().parents[1]
 DOCS = HOME / "docs"
+log = logging.getLogger("mkdocs.hooks")  # a warning of this name fails a strict build
 ROOMS = ("coder", "evaluation", "figures", "interop", "reading", "text")
 MODULES = ("wordforest", *(f"wordforest.{room}" for room in ROOMS))
 _FENCE = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _COMMENT_LINE = re.compile(r"^<!--(?:(?!-->).)*-->\n", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_SOURCE = re.compile(
+    r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\bsrc\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+    r"""|<link\b[^>]*?\bhref\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+    r"""|(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""",
+    re.IGNORECASE,
+)
 _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def root_pages() -> dict[Path, str]:
-    """Return the pages of the repository's root, and where they stand on the site; the README is Home."""
+    """Return the pages of the repository's root, and where they stand on the site; for the README that is Home."""
     pages = {path: path.name.lower() for path in sorted(HOME.glob("*.md"))}
     return pages | {HOME / "README.md": "index.md"}
 
@@ -152,6 +161,18 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Take the ties of figures out, and turn links to where their targets stand."""
     parts = _FENCE.split(markdown)
     return "".join(part if n % 2 else _turned(part, page.file.src_uri) for n, part in enumerate(parts))
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Warn of pages and style sheets that would fetch something from elsewhere."""
+    for path in sorted(p for p in Path(config.site_dir).rglob("*") if p.suffix in {".html", ".css"}):
+        for address in fetched(path.read_text(encoding="utf-8")):
+            log.warning("%s fetches %s: keep what pages need in docs/assets", path.name, address)
+
+
+def fetched(html: str) -> list[str]:
+    """Return the addresses that a browser fetches by itself for a page or a style sheet, so not those of links."""
+    return ["".join(found) for found in _SOURCE.findall(html)]
 
 
 def _turned(text: str, uri: str) -> str:
