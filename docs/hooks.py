@@ -38,6 +38,7 @@ _SOURCE = re.compile(
     r"""|(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""",
     re.IGNORECASE,
 )
+_SHORT = re.compile(r"<code>(?=[^<]{1,32}</code>)")
 _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -161,6 +162,11 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Take the ties of figures out, and turn links to where their targets stand."""
     parts = _FENCE.split(markdown)
     return "".join(part if n % 2 else _turned(part, page.file.src_uri) for n, part in enumerate(parts))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Mark code that is short, which a line is not to be broken in."""
+    return _SHORT.sub('<code class="short">', html)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -58,6 +58,13 @@ def test_ties_of_figures_are_not_on_the_site():
     assert HOOKS["_turned"](text, "forest.md") == "| a |\n|---|\n| 14.5 s |\n"
 
 
+def test_short_code_is_not_broken_but_long_code_and_listings_are():
+    mark = HOOKS["on_page_content"]
+    assert mark("<p><code>--min-count</code></p>") == '<p><code class="short">--min-count</code></p>'
+    listing = f"<pre><code>x <span>=</span> 1</code></pre> <code>{'a' * 40}</code>"
+    assert mark(listing) == listing
+
+
 @pytest.mark.parametrize(
     ("html", "addresses"),
     [
