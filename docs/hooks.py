@@ -3,8 +3,7 @@
 Markdown in the root of the repository (CHANGELOG.md) is a page under its name in lower case, the reference is made of
 the public names and of the commands, docs/reports gets a list. Links keep the form that works in the repository; here
 they are turned to where their target stands on the site, and the comments that tie figures to their files are taken
-out. docs/index.md is Home; the README is for those who come to the repository, and links to it lead Home. A built page
-that would fetch something from elsewhere is a warning, so that a strict build fails.
+out.
 """
 
 from __future__ import annotations
@@ -26,12 +25,9 @@ if TYPE_CHECKING:
 
 HOME = Path(__file__).resolve().parents[1]
 DOCS = HOME / "docs"
-log = logging.getLogger("mkdocs.hooks")  # a warning of this name fails a strict build
 ROOMS = ("coder", "evaluation", "figures", "interop", "reading", "text")
 MODULES = ("wordforest", *(f"wordforest.{room}" for room in ROOMS))
-_FENCE = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
-_COMMENT_LINE = re.compile(r"^<!--(?:(?!-->).)*-->\n", re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+log = logging.getLogger("mkdocs.hooks")  # a warning of this name fails a strict build
 _SOURCE = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\bsrc\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
     r"""|<link\b[^>]*?\bhref\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
@@ -39,11 +35,17 @@ _SOURCE = re.compile(
     re.IGNORECASE,
 )
 _SHORT = re.compile(r"<code>(?=[^<]{1,32}</code>)")
+_FENCE = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
+_COMMENT_LINE = re.compile(r"^<!--(?:(?!-->).)*-->\n", re.MULTILINE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def root_pages() -> dict[Path, str]:
-    """Return the pages of the repository's root, and where they stand on the site; for the README that is Home."""
+    """Return the pages of the repository's root, and where they stand on the site.
+
+    Home is docs/index.md; the README is for those who come to the repository, and links to it lead Home.
+    """
     pages = {path: path.name.lower() for path in sorted(HOME.glob("*.md"))}
     return pages | {HOME / "README.md": "index.md"}
 
@@ -170,7 +172,7 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Warn of pages and style sheets that would fetch something from elsewhere."""
+    """Warn of pages and style sheets that would fetch something from elsewhere, so that a strict build fails."""
     for path in sorted(p for p in Path(config.site_dir).rglob("*") if p.suffix in {".html", ".css"}):
         for address in fetched(path.read_text(encoding="utf-8")):
             log.warning("%s fetches %s: keep what pages need in docs/assets", path.name, address)
