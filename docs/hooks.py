@@ -30,7 +30,7 @@ MODULES = ("wordforest", *(f"wordforest.{room}" for room in ROOMS))
 log = logging.getLogger("mkdocs.hooks")  # a warning of this name fails a strict build
 _SOURCE = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\bsrc\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
-    r"""|<link\b[^>]*?\bhref\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+    r"""|<link\b(?![^>]*\brel=["']?(?:canonical|alternate|next|prev)\b)[^>]*?\bhref\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
     r"""|(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""",
     re.IGNORECASE,
 )

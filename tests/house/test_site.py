@@ -75,6 +75,7 @@ def test_short_code_is_not_broken_but_long_code_and_listings_are():
             '@import "https://a.org/b.css"; a { background: url(http://a.org/c.png) }',
             ["https://a.org/b.css", "http://a.org/c.png"],
         ),
+        ('<link rel="canonical" href="https://a.org/"> <link href="a.css" rel="stylesheet">', []),
         ('<a href="https://a.org">a</a> <img src="../pictures/b.svg"> <script src="assets/c.js"></script>', []),
     ],
 )
