@@ -58,6 +58,14 @@ def test_ties_of_figures_are_not_on_the_site():
     assert HOOKS["_turned"](text, "forest.md") == "| a |\n|---|\n| 14.5 s |\n"
 
 
+DRAWINGS = runpy.run_path(str(HOME / "benchmarks" / "drawings.py"))["PICTURES"]
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_of_the_method_is_the_one_its_script_draws(name: str):
+    assert (HOME / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == DRAWINGS[name]()
+
+
 def test_short_code_is_not_broken_but_long_code_and_listings_are():
     mark = HOOKS["on_page_content"]
     assert mark("<p><code>--min-count</code></p>") == '<p><code class="short">--min-count</code></p>'
