@@ -58,6 +58,12 @@ def test_ties_of_figures_are_not_on_the_site():
     assert HOOKS["_turned"](text, "forest.md") == "| a |\n|---|\n| 14.5 s |\n"
 
 
+def test_a_snippet_tells_readers_what_it_needs_and_nothing_of_the_tests():
+    assert HOOKS["_told"]("```shell\n# not run: opens a page\nwordforest explore run\n```") == (
+        "```shell\n# opens a page\nwordforest explore run\n```"
+    )
+
+
 DRAWINGS = runpy.run_path(str(HOME / "benchmarks" / "drawings.py"))["PICTURES"]
 
 
