@@ -21,9 +21,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The site, into site/: offline, and with any warning (a link, an anchor, a page that the navigation lacks) it fails.
+# The site, into site/: offline, and with any warning (a link, an anchor, a page that the navigation lacks, a picture
+# from elsewhere) it fails. Not --quiet, which would keep --strict from seeing warnings.
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Offline pages to click through, into build/gallery, from where make docs takes them into the site. The State of the Union comes
 # with a package; Wikipedia needs CORPUS=enwiki_dev.txt.xz, the newsgroups DATA=folder, and are skipped without.
@@ -46,7 +47,7 @@ figures: $(VENV)/.test
 checklist: $(VENV)/.test
 	$(BIN)/python tools/checklist.py
 
-# Kills, full disks, a million damaged files, load: about an hour, then docs/reports/torture-*.md and docs/reliability.md. One part alone:
+# Kills, full disks, a million damaged files, load: about an hour, then docs/reports/torture-*.md and docs/messages.md. One part alone:
 # make torture TORTURE=faults. Before them, the workers of a cluster are killed, at 20 random moments instead of two.
 TORTURE ?= kills faults fuzz load
 torture: $(VENV)/.torture torture-cluster
@@ -63,6 +64,8 @@ audit: $(VENV)/.torture
 
 pictures: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/python benchmarks/pictures.py $(CORPUS)
+	$(BIN)/python benchmarks/drawings.py
+	PYTHONPATH=. $(BIN)/python benchmarks/tutorials.py
 
 # Chromium for the tests of the page: Debian's, where we may install it. Without it those tests are skipped.
 $(VENV)/.browser: | $(VENV)/bin/python

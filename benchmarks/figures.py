@@ -350,7 +350,12 @@ def look_at(text: str) -> Page:
 
 def pages() -> list[Path]:
     """Return the pages whose figures are tied: README, docs and the paper, but not what is generated."""
-    return [HOME / "README.md", *sorted((HOME / "docs").glob("*.md")), HOME / "paper" / "paper.md"]
+    return [
+        HOME / "README.md",
+        *sorted((HOME / "docs").glob("*.md")),
+        *sorted((HOME / "docs" / "tutorials").glob("*.md")),
+        HOME / "paper" / "paper.md",
+    ]
 
 
 def write_results() -> None:

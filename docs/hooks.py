@@ -9,6 +9,7 @@ or without an address behind it, is a link then.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import tomllib
@@ -29,6 +30,14 @@ DOCS = HOME / "docs"
 GALLERY = HOME / "build" / "gallery"
 ROOMS = ("coder", "evaluation", "figures", "interop", "reading", "text")
 MODULES = ("wordforest", *(f"wordforest.{room}" for room in ROOMS))
+log = logging.getLogger("mkdocs.hooks")  # a warning of this name fails a strict build
+_SOURCE = re.compile(
+    r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\bsrc\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+    r"""|<link\b(?![^>]*\brel=["']?(?:canonical|alternate|next|prev)\b)[^>]*?\bhref\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+    r"""|(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""",
+    re.IGNORECASE,
+)
+_SHORT = re.compile(r"<code>(?=[^<]{1,32}</code>)")
 _FENCE = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _COMMENT_LINE = re.compile(r"^<!--(?:(?!-->).)*-->\n", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -37,7 +46,10 @@ _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def root_pages() -> dict[Path, str]:
-    """Return the pages of the repository's root, and where they stand on the site; the README is Home."""
+    """Return the pages of the repository's root, and where they stand on the site.
+
+    Home is docs/index.md; the README is for those who come to the repository, and links to it lead Home.
+    """
     pages = {path: path.name.lower() for path in sorted(HOME.glob("*.md"))}
     return pages | {HOME / "README.md": "index.md"}
 
@@ -166,9 +178,31 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Take the ties of figures out, and turn links to where their targets stand."""
+    """Take the ties of figures out, turn links to where their targets stand, and tell readers what snippets need."""
     parts = _FENCE.split(markdown)
-    return "".join(part if n % 2 else _turned(part, page.file.src_uri) for n, part in enumerate(parts))
+    return "".join(_told(part) if n % 2 else _turned(part, page.file.src_uri) for n, part in enumerate(parts))
+
+
+def _told(snippet: str) -> str:
+    """Leave of "# not run: needs a cluster", which the tests look for, what readers want to know."""
+    return snippet.replace("\n# not run: ", "\n# ", 1)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Mark code that is short, which a line is not to be broken in."""
+    return _SHORT.sub('<code class="short">', html)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Warn of pages and style sheets that would fetch something from elsewhere, so that a strict build fails."""
+    for path in sorted(p for p in Path(config.site_dir).rglob("*") if p.suffix in {".html", ".css"}):
+        for address in fetched(path.read_text(encoding="utf-8")):
+            log.warning("%s fetches %s: keep what pages need in docs/assets", path.name, address)
+
+
+def fetched(html: str) -> list[str]:
+    """Return the addresses that a browser fetches by itself for a page or a style sheet, so not those of links."""
+    return ["".join(found) for found in _SOURCE.findall(html)]
 
 
 def _turned(text: str, uri: str) -> str:

@@ -2,7 +2,7 @@
 
 A case is a kind of input, what is wrong with it, and a command line; ``files`` are what only it needs, made from those
 of a desk that has a corpus, counts, a run and vectors in every format. tests/house/test_bad_input.py runs every case
-and compares with docs/reliability.md, whose rows ``python -m torture.table`` writes.
+and compares with docs/messages.md, whose rows ``python -m torture.table`` writes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The tables of what the suite wrote down, as results files, and the table of bad input.
 
-python -m torture.table: writes docs/reports/torture-PART.md, and bad input between the marks of docs/reliability.md.
+python -m torture.table: writes docs/reports/torture-PART.md, and bad input between the marks of docs/messages.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 HOME = Path(__file__).resolve().parent.parent
-DOCUMENT = HOME / "docs" / "reliability.md"
+DOCUMENT = HOME / "docs" / "messages.md"
 REPORTS = HOME / "docs" / "reports"
 RESULTS = HOME / "torture" / "results"
 TITLES = {"kills": "Killed at any moment", "faults": "Faults", "fuzz": "Damaged files", "load": "Load and giants"}

@@ -1,4 +1,4 @@
-"""Bad input by table: every case of torture/bad_input.py ends as docs/reliability.md says."""
+"""Bad input by table: every case of torture/bad_input.py ends as docs/messages.md says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torture.table import bad_input_rows
 from wordforest.cli.command import app
 
 HOME = Path(__file__).resolve().parents[2]
-ROWS = bad_input_rows((HOME / "docs" / "reliability.md").read_text(encoding="utf-8"))
+ROWS = bad_input_rows((HOME / "docs" / "messages.md").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -71,7 +74,51 @@ def test_ties_of_figures_are_not_on_the_site():
     assert HOOKS["_turned"](text, "forest.md") == "| a |\n|---|\n| 14.5 s |\n"
 
 
-def test_pages_ask_nothing_of_other_hosts():
-    settings = (HOME / "mkdocs.yml").read_text(encoding="utf-8")
-    assert "font: false" in settings
-    assert "http" not in settings
+def test_a_snippet_tells_readers_what_it_needs_and_nothing_of_the_tests():
+    assert HOOKS["_told"]("```shell\n# not run: opens a page\nwordforest explore run\n```") == (
+        "```shell\n# opens a page\nwordforest explore run\n```"
+    )
+
+
+DRAWINGS = runpy.run_path(str(HOME / "benchmarks" / "drawings.py"))["PICTURES"]
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_of_the_method_is_the_one_its_script_draws(name: str):
+    assert (HOME / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == DRAWINGS[name]()
+
+
+def test_short_code_is_not_broken_but_long_code_and_listings_are():
+    mark = HOOKS["on_page_content"]
+    assert mark("<p><code>--min-count</code></p>") == '<p><code class="short">--min-count</code></p>'
+    listing = f"<pre><code>x <span>=</span> 1</code></pre> <code>{'a' * 40}</code>"
+    assert mark(listing) == listing
+
+
+@pytest.mark.parametrize(
+    ("html", "addresses"),
+    [
+        ('<script defer src="https://a.org/b.js"></script>', ["https://a.org/b.js"]),
+        ("<img alt='x' src='//a.org/b.png'>", ["//a.org/b.png"]),
+        ('<link rel="stylesheet" href="https://a.org/b.css">', ["https://a.org/b.css"]),
+        (
+            '@import "https://a.org/b.css"; a { background: url(http://a.org/c.png) }',
+            ["https://a.org/b.css", "http://a.org/c.png"],
+        ),
+        ('<link rel="canonical" href="https://a.org/"> <link href="a.css" rel="stylesheet">', []),
+        ('<a href="https://a.org">a</a> <img src="../pictures/b.svg"> <script src="assets/c.js"></script>', []),
+    ],
+)
+def test_what_a_page_would_fetch_from_elsewhere_is_found(html: str, addresses: list[str]):
+    assert HOOKS["fetched"](html) == addresses
+
+
+def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path):
+    pytest.importorskip("mkdocs", reason="the extra docs, which make docs installs")
+    pytest.importorskip("mkdocstrings", reason="the extra docs, which make docs installs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    built = subprocess.run(
+        command, cwd=HOME, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True
+    )
+    assert (built.returncode, [line for line in built.stderr.splitlines() if not line.startswith("INFO")]) == (0, [])
+    assert len([*(tmp_path / "site").rglob("*.html")]) > len(WRITTEN)
