@@ -1,11 +1,12 @@
 """Did a word change its company? The nodes of the words around it, compared between slices by permuted documents.
 
 An occurrence of a word is described by the nodes of the words left of it, right of it (those nearer count more, 1 / d)
-and around it (ten on each side): the *company* it keeps on the forest, 3 M numbers. Where a slice uses a node twice as
-often in all its text, every company there would be twice as large; so company is measured in *lift*, the share of a
-node over its share in the slice::
+and around it (ten on each side): the *company* it keeps on the forest, 3 M numbers. A slice may be written in another
+style, so that all words are in other company there; that says nothing of one word. So company is divided by how much
+more of a node the words of the slice have around them than the same words have on the whole (``style``)::
 
-    u_dj = sum over words c near the word in document d of  weight * share_cj * b_j / b_sj    (s the slice of d)
+    style_sj = share of j in slice s  /  sum over words w of share of w in s * company of w at j on the whole
+    u_dj = sum over words c near the word in document d of  weight * share_cj / style_sj      (s the slice of d)
     r_dj = (u_dj - n_d sum_d u_dj / sum_d n_d),  divided by its length over all documents     (n_d occurrences)
     T    = sum over slices s of |sum over d in s of r_d|^2 / n_s                              (n_s documents of s)
 
@@ -40,7 +41,8 @@ LEAST = 3  # documents with the word, below which a slice is left out of its tes
 _UNITS = 256  # documents of a word that are permuted one by one; more are pooled to so many
 _OCCURRENCES = 4000  # of a word that are looked at; of more every second, third, ...
 _ENOUGH = 10  # permutations that do as well, after which no more are made
-_BLOCK = 32  # words of a task
+_BLOCK = 32  # words of a task that tests them
+_WIDE = 1024  # words of a task that looks around them
 
 
 class Changes(NamedTuple):
@@ -61,19 +63,36 @@ class Company(NamedTuple):
 
 
 class Scene:
-    """Slices seen from a forest: shares of nodes (V, M) of every word, and how much each slice uses them."""
+    """Slices seen from a forest: shares of nodes (V, M) of every word, and how much each slice uses them.
 
-    def __init__(self, slices: Slices, shares: CSR, forest: Forest) -> None:
+    Dividing by shares of the slice alone (lift, as PMI does) would not do: where a slice has less text about the sea,
+    sailors would seem to be closer to it.
+    """
+
+    def __init__(self, slices: Slices, shares: CSR, forest: Forest, executor: Executor | None = None) -> None:
         self.slices, self.shares = slices, shares.astype(np.float32)
         self._roots = (forest.parent < 0).astype(np.float64)  # whose shares add up to one
         sizes = slices.frequencies.sum(axis=1, keepdims=True)
         used = np.asarray(slices.frequencies @ shares.astype(np.float64))
         self.base = used / np.maximum(sizes, 1)  # (S, M): share of each node in each slice
         self.whole = used.sum(axis=0) / max(int(sizes.sum()), 1)  # (M,)
-        whole = np.broadcast_to(self.whole, self.base.shape)
-        self._scale = np.divide(whole, self.base, out=np.zeros_like(self.base), where=self.base > 0).astype(np.float32)
         own = self.shares
         self._csr = (own.indptr.astype(np.int64), own.indices.astype(np.int32), np.ascontiguousarray(own.data))
+        self._scale = (1 / self._style(executor or Threads())).astype(np.float32)
+
+    def _style(self, executor: Executor) -> Floats:
+        """Return how much more of each node words have around them in a slice than on the whole, (S, M)."""
+        frequencies, M = self.slices.frequencies.astype(np.float64), self.base.shape[1]
+
+        def expected(block: Int64s) -> Floats:
+            around = _around(block, self.slices.ids, *self.slices.positions, self.slices.document, self._csr, M)
+            return np.asarray(frequencies[:, block] @ around)
+
+        words = np.arange(len(self.slices.words))
+        blocks = [words[i : i + _WIDE] for i in range(0, len(words), _WIDE)]
+        sums = np.sum([*executor.map(expected, blocks)], axis=0)
+        found, wanted = (one / np.maximum(one @ self._roots, 1e-12)[:, None] for one in (self.base, sums))
+        return np.divide(found, wanted, out=np.ones_like(found), where=(found > 0) & (wanted > 0))
 
     def changes(
         self, words: Any, *, permutations: int = PERMUTATIONS, seed: int = 0, executor: Executor | None = None
@@ -234,6 +253,37 @@ def _gathered(
                     U[unit, side * M + j] += near * data[t]
                     U[unit, 2 * M + j] += data[t]
     return U, n, label
+
+
+@kernel
+def _around(
+    words: Int64s,
+    ids: Int32s,
+    starts: Int64s,
+    positions: Int32s,
+    document: Int32s,
+    csr: tuple[Int64s, Int32s, Dense],
+    M: int,
+) -> Floats:
+    """Return the mean of what an occurrence of each word has around it, (words, M)."""
+    indptr, indices, data = csr
+    found = np.zeros((len(words), M))
+    for w in range(len(words)):
+        first, last = starts[words[w]], starts[words[w] + 1]
+        stride = max((last - first) // _OCCURRENCES, 1)
+        n = 0
+        for i in range(first, last, stride):
+            p = positions[i]
+            n += 1
+            for q in range(max(p - AROUND, 0), min(p + AROUND + 1, len(ids))):
+                c = ids[q]
+                if q == p or c < 0 or document[q] != document[p]:
+                    continue
+                for t in range(indptr[c], indptr[c + 1]):
+                    found[w, indices[t]] += data[t]
+        for j in range(M):
+            found[w, j] /= max(n, 1)
+    return found
 
 
 @part_of_kernel

@@ -117,7 +117,7 @@ def compare_slices(
     say("adding up nodes and words by slice")
     of_nodes, of_words = sum_up(slices, shares), sum_up(slices)
     of_nodes_used = usage(slices, of_nodes, shares, seed=seed)
-    scene = Scene(slices, shares, forest)
+    scene = Scene(slices, shares, forest, executor)
     tested = _testable(slices)
     say(f"testing the company of {len(tested)} words")
     found = scene.changes(tested, permutations=permutations, seed=seed, executor=executor)

@@ -1,0 +1,115 @@
+"""The company of words: what moved is found, chance is not, and the statistic is what its definition says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import kstest
+
+from tests.slices.made import COMMON, MOVES, SEA, SKY, STEADY, documents, sliced
+from wordforest.coder.forest import Forest
+from wordforest.runtime.machine import Threads
+from wordforest.slices import Slices
+from wordforest.slices.company import Scene, _permuted, _residuals, _scaled
+
+FOREST = Forest([-1, -1, -1])
+
+
+def scene_of(slices: Slices) -> Scene:
+    """Return a scene with three trees of one node: sea, sky and all else."""
+    place = {**dict.fromkeys(SEA, 0), **dict.fromkeys(SKY, 1)}
+    nodes = [place.get(word, 2) for word in slices.words]
+    ones = (np.ones(len(nodes), np.float32), (np.arange(len(nodes)), nodes))
+    return Scene(slices, sparse.csr_array(ones, shape=(len(nodes), 3)), FOREST)
+
+
+def test_a_word_that_moved_is_found_and_one_that_stayed_is_not() -> None:
+    slices = sliced(*documents())
+    rows = [slices.words.index(word) for word in (MOVES, STEADY, "plane")]
+    found = scene_of(slices).changes(rows)
+    assert found.p[0] < 1e-6
+    assert found.effect[0] > 0.3
+    assert (found.p[1:] > 0.01).all()
+
+
+def test_being_more_frequent_is_no_change_of_company() -> None:
+    old, new = documents(moved=False)
+    slices = sliced(old, [*new, *(text for text in new if STEADY in text)])
+    assert scene_of(slices).changes([slices.words.index(STEADY)]).p[0] > 0.01
+
+
+def test_p_is_uniform_where_nothing_differs() -> None:
+    """60 random halves of the same documents, seed 1; Kolmogorov's test at a level of 0.001."""
+    old, new = documents(60, moved=False)
+    slices, rng, p = sliced(old, new), np.random.default_rng(1), []
+    row = slices.words.index(STEADY)
+    for seed in range(60):
+        code = (rng.permutation(len(slices.code)) % 2).astype(np.int32)
+        halves = Slices(slices.words, slices.ids, slices.borders, code, ("a", "b"), slices.documents)
+        p.append(scene_of(halves).changes([row], seed=seed, permutations=300).p[0])
+    assert kstest(p, "uniform").pvalue > 0.001
+
+
+def test_t_is_the_sum_of_squares_between_slices() -> None:
+    rng = np.random.default_rng(0)
+    R, sizes = rng.normal(size=(12, 5)).astype(np.float32), np.array([3, 4, 5])
+    observed, above, drawn = _permuted(R @ R.T, sizes, 400, 7)
+    parts = np.split(R, [3, 7])
+    assert observed == pytest.approx(sum((part.sum(axis=0) ** 2).sum() / len(part) for part in parts), rel=1e-5)
+    assert above == (drawn >= observed).sum()
+    # the mean of T over all permutations: (S - 1) / (N - 1) of the squares about the mean, and the square of the mean
+    centred = R - R.mean(axis=0)
+    expected = (centred**2).sum() * 2 / 11 + 12 * (R.mean(axis=0) ** 2).sum()
+    draws = np.concatenate([_permuted(R @ R.T, sizes, 400, seed)[2] for seed in range(40)])
+    assert draws.mean() == pytest.approx(expected, rel=0.1)
+
+
+def test_any_number_of_workers_gives_the_same_bits() -> None:
+    slices = sliced(*documents())
+    rows = np.arange(len(slices.words))
+    one, three = (scene_of(slices).changes(rows, executor=Threads(n)) for n in (1, 3))
+    for a, b in zip(one, three, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_word_that_one_slice_alone_has_is_not_tested() -> None:
+    old, new = documents()
+    slices = sliced(old, [text.replace(STEADY, "ferry") for text in new])
+    assert np.isnan(scene_of(slices).changes([slices.words.index("ferry")]).p[0])
+
+
+def test_lift_says_where_the_word_went() -> None:
+    slices = sliced(*documents())
+    lift, z = scene_of(slices).company(slices.words.index(MOVES), (slices.number("old"),), (slices.number("new"),))
+    assert lift[0, 0] > 1 > lift[1, 0]  # at sea before, not after
+    assert lift[0, 1] < 1 < lift[1, 1]
+    assert z[0] < -3
+    assert z[1] > 3
+
+
+def test_a_slice_that_uses_a_node_more_in_all_its_text_changes_no_company() -> None:
+    """Half as many words of grammar, in all documents alike: shares of sea and sky rise for all words."""
+    rng = np.random.default_rng(3)
+    old, new = documents(60, moved=False)
+    fewer = [" ".join(w for w in text.split() if w not in COMMON or rng.random() < 0.5) for text in new]
+    slices = sliced(old, fewer)
+    assert scene_of(slices).changes([slices.words.index(STEADY)]).effect[0] < 0.05
+
+
+def test_the_contrast_of_times_is_where_company_changes() -> None:
+    old, new = documents(60)
+    slices = sliced(old, new)
+    code = np.where(slices.code == slices.number("old"), 0, 2)
+    code = code + np.random.default_rng(0).integers(0, 2, len(code))
+    names = (1900, 1910, 1920, 1930)
+    four = Slices(slices.words, slices.ids, slices.borders, code.astype(np.int32), names, slices.documents, True)
+    assert scene_of(four).contrast(slices.words.index(MOVES)) == ((0, 1), (2, 3))
+
+
+def test_residuals_of_documents_add_up_to_nothing() -> None:
+    rng = np.random.default_rng(0)
+    U, n = rng.random((6, 4)), rng.integers(1, 5, 6)
+    R = _residuals(U, n)
+    np.testing.assert_allclose(R.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose((_scaled(R) ** 2).sum(axis=0), 1)
