@@ -28,7 +28,6 @@ Code: TypeAlias = Callable[[Sequence[Contrast]], Any]  # rows of X before and af
 
 LEVEL = 0.05
 MOST = 100  # words that moved, and words of each slice, that are told
-_CANDIDATES = 3  # as many words, those that changed most, are coded by slice to see which of them moved
 _OFTEN = 20  # times that a word must stand in two slices to be tested, and in all to be told as new or gone
 _NEW = 0.1  # of its share after (or before) that a word has before (or after) if it came (or went)
 _FUNCTION = 100  # most frequent words, nearly all of them words of grammar
@@ -65,7 +64,7 @@ class Comparison:
 
     @property
     def words(self) -> Any:
-        """Words whose company changed, surest first: paths and contexts before and after, p and q, examples."""
+        """Words whose company changed, most first: paths and contexts before and after, p and q, examples."""
         return self.frame("words")
 
     @property
@@ -182,11 +181,9 @@ def _word_table(
 ) -> Table:
     q = adjusted(found.p)
     sure = np.flatnonzero(q < level)
-    sure = sure[np.argsort(-found.effect[sure], kind="stable")][: _CANDIDATES * most]
+    sure = sure[np.argsort(-found.effect[sure], kind="stable")][:most]
     contrasts = [Contrast(int(found.words[i]), *scene.contrast(int(found.words[i]))) for i in sure]
     paths = _paths(contrasts, code, forest)
-    told = sorted(range(len(sure)), key=lambda i: not _moved(paths[i]))[:most]  # those that moved come first
-    sure, contrasts, paths = sure[told], [contrasts[i] for i in told], [paths[i] for i in told]
     rows = [
         {
             "word": slices.words[contrast.word],
