@@ -26,7 +26,7 @@ from wordforest.slices.texts import CSR, Int32s, Int64s, Slices
 
 Floats = NDArray[np.float64]
 
-KAPPA = 1000.0  # pairs of the whole that are added to those of a slice; held-out documents chose it: docs/compare.md
+KAPPA = 300.0  # pairs of the whole that are added to those of a slice; held-out documents chose it: docs/compare.md
 _CONTEXTS = 10_000.0  # words of the whole that are added to those of a slice, for the shares of contexts
 _PRIOR = 500.0  # pairs of average text, for contexts that made a difference
 
