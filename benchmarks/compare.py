@@ -65,17 +65,19 @@ def planted(asked: argparse.Namespace) -> None:
         "skip-gram, Procrustes": rotated(slices, words),
         "keyness": keyness(slices)[rows],
     }
-    print("| words seen | method | " + " | ".join(f"{level} %" for level in LEVELS) + " |")
-    print("|---|---|" + "---:|" * len(LEVELS))
     place = {word: i for i, word in enumerate(words)}
     for (low, high), part in zip(RANGES, plan, strict=True):
         name = f"{low:,} to {high:,} times" if high < 100_000 else f"{low:,} times or more"
+        print(f"## Words that stand {name} in a slice\n")
+        print("| AUC, documents with the change | " + " | ".join(f"{level} %" for level in LEVELS) + " |")
+        print("|---|" + "---:|" * len(LEVELS))
         for method, scores in found.items():
             cells = []
             for level in LEVELS:
                 changed = [scores[place[pair[1]]] for pair in part["pairs"] if pair[2] == level]
                 cells.append(f"{auc(changed, [scores[place[word]] for word in part['controls']]):.3f}")
-            print(f"| {name} | {method} | {' | '.join(cells)} |")
+            print(f"| {method} | {' | '.join(cells)} |")
+        print()
 
 
 def auc(changed: list[float], same: list[float]) -> float:
