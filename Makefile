@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
 
-.PHONY: demo test lint docs reports figures torture torture-cluster audit pictures clean
+.PHONY: demo test lint docs dist check-wheel wheels reports figures torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -24,6 +24,23 @@ lint: $(VENV)/.test
 # The site, into site/: offline, and with any warning (a link, an anchor, a page that the navigation lacks) it fails.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# What is published, into dist/: a wheel and a source archive, their metadata checked as the index does it.
+dist: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build --installer uv
+	$(BIN)/python -m twine check --strict dist/*
+
+# The wheel in an empty environment, outside of the clone: with this Python, or with all of PYTHONS that are here, the
+# demo, and tests with the lowest and the newest versions of what it needs (half an hour).
+PYTHONS ?= 3.11 3.12 3.13 3.14
+check-wheel: dist
+	$(BIN)/python release/wheels.py $$($(BIN)/python -c "import sys; print('%d.%d' % sys.version_info[:2])")
+
+wheels: dist
+	$(BIN)/python release/wheels.py $(PYTHONS) --demo
+	$(BIN)/python release/wheels.py 3.11 --lowest --tests
+	$(BIN)/python release/wheels.py 3.13 --tests
 
 # Every results file of docs/reports anew: hours, and what was broken off is resumed. The docs' figures are of
 # enwiki_dev.txt.xz. Then make figures, which writes them into README and docs; a test compares them.
@@ -74,6 +91,10 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+$(VENV)/.release: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	touch $@
 
 $(VENV)/.torture: $(VENV)/.test
