@@ -50,6 +50,17 @@ def test_only_what_is_absent_is_proposed(monkeypatch):
     assert [one.name for one in asked_for(install_command("baselines"))] == ["torch"]
 
 
+def test_a_package_that_this_python_cannot_have_is_not_proposed(monkeypatch):
+    import importlib.metadata
+
+    lines = ["old>=4; (python_version < '3') and extra == 'both'", "new>=1; extra == 'both'"]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda _: lines)
+    assert install_command("both") == "pip install 'new>=1'"
+    lines[1:] = []
+    told = "word2vec needs old, which has no release for this Python. Use an older Python."
+    assert str(MissingExtraError("word2vec", "both")) == told
+
+
 def test_what_is_proposed_works_for_one_who_installed_from_a_clone():
     command = str(MissingExtraError("Parquet", "parquet")).partition("Run: ")[2]
     pytest.importorskip("pyarrow")

@@ -39,7 +39,7 @@ class MissingExtraError(ImportError):
         if command := install_command(extra):
             super().__init__(f"{what} needs a package that is not installed. Run: {command}")
         else:
-            names = ", ".join(one.name for one in _required(extra, python_version="3.11"))
+            names = ", ".join(one.name for one in _required(extra))
             super().__init__(f"{what} needs {names}, which has no release for this Python. Use an older Python.")
 
 
@@ -54,17 +54,16 @@ def install_command(extra: str) -> str:
     from packaging.utils import canonicalize_name
 
     here = {canonicalize_name(one.name) for one in distributions()}
-    found = _required(extra)
+    found = [one for one in _required(extra) if one.marker and one.marker.evaluate({"extra": extra})]
     wanted = [one for one in found if canonicalize_name(one.name) not in here] or found
     return " ".join(["pip install", *(f"'{str(one).partition(';')[0].strip()}'" for one in wanted)]) if wanted else ""
 
 
-def _required(extra: str, **environment: str) -> list[Requirement]:
-    """Return what an extra requires here, or where markers such as python_version are as given."""
+def _required(extra: str) -> list[Requirement]:
+    """Return what an extra requires, on any Python."""
     from importlib.metadata import requires
 
     from packaging.requirements import Requirement
 
-    where = {"extra": extra, **environment}
-    lines = [line for line in requires("wordforest") or () if "extra ==" in line]
-    return [one for one in map(Requirement, lines) if one.marker and one.marker.evaluate(where)]
+    every = map(Requirement, requires("wordforest") or ())
+    return [one for one in every if f'extra == "{extra}"' in str(one.marker)]
