@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
 
-.PHONY: demo test lint docs dist check-wheel wheels reports figures torture torture-cluster audit pictures clean
+.PHONY: demo test lint docs dist check-wheel wheels versions reports figures torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -31,16 +31,18 @@ dist: $(VENV)/.release
 	$(BIN)/python -m build --installer uv
 	$(BIN)/python -m twine check --strict dist/*
 
-# The wheel in an empty environment, outside of the clone: with this Python, or with all of PYTHONS that are here, the
-# demo, and tests with the lowest and the newest versions of what it needs (half an hour).
+# The wheel in an empty environment, outside of the clone: on this Python; on all of PYTHONS that are here, with the
+# demo; and with the lowest and the newest versions of what it needs, with tests.
 PYTHONS ?= 3.11 3.12 3.13 3.14
 check-wheel: dist
-	$(BIN)/python release/wheels.py $$($(BIN)/python -c "import sys; print('%d.%d' % sys.version_info[:2])")
+	$(BIN)/python tools/wheels.py $$($(BIN)/python -c "import sys; print('%d.%d' % sys.version_info[:2])")
 
 wheels: dist
-	$(BIN)/python release/wheels.py $(PYTHONS) --demo
-	$(BIN)/python release/wheels.py 3.11 --lowest --tests
-	$(BIN)/python release/wheels.py 3.13 --tests
+	$(BIN)/python tools/wheels.py $(PYTHONS) --demo
+
+versions: dist
+	$(BIN)/python tools/wheels.py 3.11 --lowest --tests
+	$(BIN)/python tools/wheels.py 3.13 --tests
 
 # Every results file of docs/reports anew: hours, and what was broken off is resumed. The docs' figures are of
 # enwiki_dev.txt.xz. Then make figures, which writes them into README and docs; a test compares them.

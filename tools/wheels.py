@@ -1,8 +1,8 @@
 """Try the wheel in dist/ as users get it: in an empty environment, outside of the clone.
 
-    python release/wheels.py 3.11                       # install, ask for the version, learn a first forest
-    python release/wheels.py 3.11 3.12 3.13 --demo      # the demo, too
-    python release/wheels.py 3.11 --lowest --tests      # the lowest versions that pyproject.toml allows, and tests
+    python tools/wheels.py 3.11                       # install, ask for the version, learn a first forest
+    python tools/wheels.py 3.11 3.12 3.13 --demo      # the demo, too
+    python tools/wheels.py 3.11 --lowest --tests      # the lowest versions that pyproject.toml allows, and tests
 
 A Python that is not on this machine is named and passed over; that none of them is there is a failure.
 """
@@ -16,12 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parents[1]
-# Extras with packages that the tests below use. PyTorch is left out: gigabytes.
-EXTRAS = ("chinese", "cluster", "demo", "explore", "figures", "frames", "parquet", "polars", "rdf", "spacy")
 TESTS = ("coder", "counts", "documents", "evaluation", "figures", "interop", "reading", "store", "text", "vectors")
 QUICK = "not slow and not gpu and not cluster and not browser"
 # The clone must not be found where the wheel is missing something.
@@ -38,9 +37,10 @@ def run(*command: object, cwd: Path) -> str:
 
 
 def find_python(version: str) -> str | None:
-    """Return a Python of a version such as 3.12: that of the PATH, else one that pyenv has installed."""
+    """Return a Python of a version such as 3.12: this one, that of the PATH, or one that pyenv has installed."""
 
     def candidates() -> Iterator[str]:
+        yield sys.executable
         yield from filter(None, [shutil.which(f"python{version}")])
         if pyenv := shutil.which("pyenv"):
             root = subprocess.run([pyenv, "root"], capture_output=True, encoding="utf-8", check=False).stdout.strip()
@@ -63,9 +63,18 @@ def lowest_versions(python: str, extras: tuple[str, ...], folder: Path) -> Path:
     return path
 
 
+def missing_from(wheel: Path) -> list[str]:
+    """Return the files of the package, and the experiments, that a wheel lacks."""
+    package, there = HOME / "src" / "wordforest", set(zipfile.ZipFile(wheel).namelist())
+    sources = [path for path in package.rglob("*") if path.is_file() and path.parent.name != "__pycache__"]
+    names = [path.relative_to(package.parent).as_posix() for path in sources]
+    names += [f"wordforest/reproduce/experiments/{path.name}" for path in (HOME / "experiments").iterdir()]
+    return sorted({*names} - there)
+
+
 def try_wheel(wheel: Path, python: str, folder: Path, *, lowest: bool, demo: bool, tests: bool) -> str:
     """Install the wheel in an empty environment, use it, and return what was tried, in words."""
-    extras = EXTRAS if tests else ("demo",) if demo else ()
+    extras = ("demo", "test") if tests else ("demo",) if demo else ()  # no PyTorch: gigabytes
     constraints = ["--constraint", lowest_versions(python, extras, folder)] if lowest else []
     began = time.monotonic()
     run(python, "-m", "venv", "env", cwd=folder)
@@ -80,7 +89,6 @@ def try_wheel(wheel: Path, python: str, folder: Path, *, lowest: bool, demo: boo
         assert (folder / "demo" / "heatmap.png").is_file()
         said.append("the demo")
     if tests:
-        run(*pip, "pytest", "hypothesis", cwd=folder)
         # Old packages warn of what is newer than they are.
         options = ["-q", "-m", QUICK, "-p", "no:cacheprovider", *(["-o", "filterwarnings=default"] if lowest else [])]
         printed = run(bin_folder / "python", "-m", "pytest", *options, *(f"tests/{one}" for one in TESTS), cwd=HOME)
@@ -107,11 +115,13 @@ def main() -> None:
     parser.add_argument("versions", nargs="+", metavar="VERSION", help="as 3.12")
     parser.add_argument("--lowest", action="store_true", help="with the lowest versions that pyproject.toml allows")
     parser.add_argument("--demo", action="store_true", help="with the extra demo, and run it")
-    parser.add_argument("--tests", action="store_true", help="with most extras, and run the quick tests of most rooms")
+    parser.add_argument("--tests", action="store_true", help="with the extra test, and run the quick tests of most rooms")
     asked = parser.parse_args()
     wheels = sorted((HOME / "dist").glob("*.whl"))
     if len(wheels) != 1:
         parser.error(f"expected one wheel in dist/, found {len(wheels)}. Run: make dist")
+    if missing := missing_from(wheels[0]):
+        sys.exit(f"{wheels[0].name} lacks {', '.join(missing)}")
     tried = 0
     for version in asked.versions:
         which = f"Python {version}, {'lowest' if asked.lowest else 'newest'} versions"
