@@ -115,7 +115,9 @@ def main() -> None:
     parser.add_argument("versions", nargs="+", metavar="VERSION", help="as 3.12")
     parser.add_argument("--lowest", action="store_true", help="with the lowest versions that pyproject.toml allows")
     parser.add_argument("--demo", action="store_true", help="with the extra demo, and run it")
-    parser.add_argument("--tests", action="store_true", help="with the extra test, and run the quick tests of most rooms")
+    parser.add_argument(
+        "--tests", action="store_true", help="with the extra test, and run the quick tests of most rooms"
+    )
     asked = parser.parse_args()
     wheels = sorted((HOME / "dist").glob("*.whl"))
     if len(wheels) != 1:
