@@ -63,6 +63,14 @@ def lowest_versions(python: str, extras: tuple[str, ...], folder: Path) -> Path:
     return path
 
 
+def built() -> Path:
+    """Return the wheel in dist/."""
+    wheels = sorted((HOME / "dist").glob("*.whl"))
+    if len(wheels) != 1:
+        sys.exit(f"expected one wheel in dist/, found {len(wheels)}. Run: make dist")
+    return wheels[0]
+
+
 def missing_from(wheel: Path) -> list[str]:
     """Return the files of the package, and the experiments, that a wheel lacks."""
     package, there = HOME / "src" / "wordforest", set(zipfile.ZipFile(wheel).namelist())
@@ -72,41 +80,51 @@ def missing_from(wheel: Path) -> list[str]:
     return sorted({*names} - there)
 
 
+def install(wheel: Path, python: str, folder: Path, extras: tuple[str, ...] = (), *options: object) -> Path:
+    """Install a wheel in a new environment in a folder, as pip does it, and return where its commands are."""
+    run(python, "-m", "venv", "env", cwd=folder)
+    commands = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+    asked = f"{wheel}[{','.join(extras)}]" if extras else wheel
+    run(commands / "python", "-m", "pip", "install", "--quiet", *options, asked, cwd=folder)
+    return commands
+
+
+def learn(commands: Path, folder: Path) -> None:
+    """Learn a forest of this project's own pages."""
+    pages = sorted((HOME / "docs").glob("*.md"))
+    (folder / "corpus.txt").write_text("\n".join(page.read_text(encoding="utf-8") for page in pages), encoding="utf-8")
+    run(commands / "wordforest", "train", "corpus.txt", "--out", "run", "--min-count", "5", cwd=folder)
+
+
+def check(wheel: Path, commands: Path, folder: Path) -> None:
+    """Ask for the version, read the forest, and see that all of it comes from the wheel."""
+    assert run(commands / "wordforest", "--version", cwd=folder).split() == ["wordforest", wheel.name.split("-")[1]]
+    assert run(commands / "wordforest", "neighbors", "run", "forest", cwd=folder)
+    look = "import wordforest.reproduce.plan as p; print(p.__file__, p.experiment_file(p.Path('table1')), sep='\\n')"
+    found = run(commands / "python", "-c", look, cwd=folder).splitlines()
+    assert all((folder / "env").resolve() in Path(path).resolve().parents for path in found), found
+
+
 def try_wheel(wheel: Path, python: str, folder: Path, *, lowest: bool, demo: bool, tests: bool) -> str:
     """Install the wheel in an empty environment, use it, and return what was tried, in words."""
     extras = ("demo", "test") if tests else ("demo",) if demo else ()  # no PyTorch: gigabytes
     constraints = ["--constraint", lowest_versions(python, extras, folder)] if lowest else []
     began = time.monotonic()
-    run(python, "-m", "venv", "env", cwd=folder)
-    bin_folder = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
-    pip = [bin_folder / "python", "-m", "pip", "install", "--quiet", *constraints]
-    run(*pip, f"{wheel}[{','.join(extras)}]" if extras else wheel, cwd=folder)
-    installed = time.monotonic() - began
-    _learn(wheel, bin_folder, folder)
-    said = [f"installed in {installed:.0f} s, a first forest after {time.monotonic() - began:.0f} s"]
+    commands = install(wheel, python, folder, extras, *constraints)
+    said = [f"installed in {time.monotonic() - began:.0f} s"]
+    learn(commands, folder)
+    said.append(f"a first forest after {time.monotonic() - began:.0f} s")
+    check(wheel, commands, folder)
     if demo:
-        run(bin_folder / "wordforest", "demo", "--out", "demo", cwd=folder)
+        run(commands / "wordforest", "demo", "--out", "demo", cwd=folder)
         assert (folder / "demo" / "heatmap.png").is_file()
         said.append("the demo")
     if tests:
         # Old packages warn of what is newer than they are.
         options = ["-q", "-m", QUICK, "-p", "no:cacheprovider", *(["-o", "filterwarnings=default"] if lowest else [])]
-        printed = run(bin_folder / "python", "-m", "pytest", *options, *(f"tests/{one}" for one in TESTS), cwd=HOME)
+        printed = run(commands / "python", "-m", "pytest", *options, *(f"tests/{one}" for one in TESTS), cwd=HOME)
         said.append(printed.strip().splitlines()[-1].strip("= "))
     return ", ".join(said)
-
-
-def _learn(wheel: Path, bin_folder: Path, folder: Path) -> None:
-    """Learn a forest of this project's own pages, and read it."""
-    command = bin_folder / "wordforest"
-    assert run(command, "--version", cwd=folder).split() == ["wordforest", wheel.name.split("-")[1]]
-    pages = sorted((HOME / "docs").glob("*.md"))
-    (folder / "corpus.txt").write_text("\n".join(page.read_text(encoding="utf-8") for page in pages), encoding="utf-8")
-    run(command, "train", "corpus.txt", "--out", "run", "--min-count", "5", cwd=folder)
-    assert run(command, "neighbors", "run", "forest", cwd=folder)
-    look = "import wordforest.reproduce.plan as p; print(p.__file__, p.experiment_file(p.Path('table1')), sep='\\n')"
-    found = run(bin_folder / "python", "-c", look, cwd=folder).splitlines()
-    assert all((folder / "env").resolve() in Path(path).resolve().parents for path in found), found
 
 
 def main() -> None:
@@ -119,11 +137,9 @@ def main() -> None:
         "--tests", action="store_true", help="with the extra test, and run the quick tests of most rooms"
     )
     asked = parser.parse_args()
-    wheels = sorted((HOME / "dist").glob("*.whl"))
-    if len(wheels) != 1:
-        parser.error(f"expected one wheel in dist/, found {len(wheels)}. Run: make dist")
-    if missing := missing_from(wheels[0]):
-        sys.exit(f"{wheels[0].name} lacks {', '.join(missing)}")
+    wheel = built()
+    if missing := missing_from(wheel):
+        sys.exit(f"{wheel.name} lacks {', '.join(missing)}")
     tried = 0
     for version in asked.versions:
         which = f"Python {version}, {'lowest' if asked.lowest else 'newest'} versions"
@@ -132,7 +148,7 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             chosen = {"lowest": asked.lowest, "demo": asked.demo, "tests": asked.tests}
-            print(f"{which}: {try_wheel(wheels[0], python, Path(folder), **chosen)}", flush=True)
+            print(f"{which}: {try_wheel(wheel, python, Path(folder), **chosen)}", flush=True)
         tried += 1
     if not tried:
         sys.exit("none of these Pythons is here")

@@ -156,6 +156,7 @@ class TestCooccurrence:
 
     def test_gensim_finds_the_same_npmi_in_windows_of_two(self) -> None:
         """gensim's p(w) and p(a, b) are shares of windows; of two words in a ring without repeats, twice ours."""
+        pytest.importorskip("gensim", reason="gensim is not installed")
         from gensim.corpora import Dictionary
         from gensim.models import CoherenceModel
 
