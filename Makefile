@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
 
-.PHONY: demo test lint docs gallery reports figures checklist torture torture-cluster audit pictures clean
+.PHONY: demo test lint docs gallery dist check-wheel wheels versions reports figures checklist torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
@@ -30,6 +30,25 @@ docs: $(VENV)/.docs
 # with a package; Wikipedia needs CORPUS=enwiki_dev.txt.xz, the newsgroups DATA=folder, and are skipped without.
 gallery: $(VENV)/.demo
 	$(BIN)/python benchmarks/gallery.py $(ONLY) $(if $(CORPUS),--corpus $(CORPUS)) $(if $(DATA),--data $(DATA))
+
+# What is published, into dist/: a wheel and a source archive, their metadata checked as the index does it.
+dist: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build --installer uv
+	$(BIN)/python -m twine check --strict dist/*
+
+# The wheel in an empty environment, outside of the clone: on this Python; on all of PYTHONS that are here, with the
+# demo; and with the lowest and the newest versions of what it needs, with tests.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+check-wheel: dist
+	$(BIN)/python tools/wheels.py $$($(BIN)/python -c "import sys; print('%d.%d' % sys.version_info[:2])")
+
+wheels: dist
+	$(BIN)/python tools/wheels.py $(PYTHONS) --demo
+
+versions: dist
+	$(BIN)/python tools/wheels.py 3.11 --lowest --tests
+	$(BIN)/python tools/wheels.py 3.13 --tests
 
 # Every results file of docs/reports anew: hours, and what was broken off is resumed. The docs' figures are of
 # enwiki_dev.txt.xz. Then make figures, which writes them into README and docs; a test compares them.
@@ -86,6 +105,10 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+$(VENV)/.release: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	touch $@
 
 $(VENV)/.torture: $(VENV)/.test

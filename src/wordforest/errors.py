@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
 
 class InputError(ValueError):
     """Wrong use or bad input. The command line prints the message and exits with code 2.
@@ -38,21 +43,34 @@ class MissingExtraError(ImportError):
     """An optional package is needed and absent; the message says how to install it, from a clone or not."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs a package that is not installed. Run: {install_command(extra)}")
+        if command := install_command(extra):
+            super().__init__(f"{what} needs a package that is not installed. Run: {command}")
+        else:
+            names = ", ".join(one.name for one in _required(extra))
+            super().__init__(f"{what} needs {names}, which has no release for this Python. Use an older Python.")
 
 
 def install_command(extra: str) -> str:
     """Return the command that installs the packages of an extra that are absent, as the package's metadata has them.
 
     ``pip install 'wordforest[EXTRA]'`` would look for a package that whoever installed from a clone does not have.
+    Nothing, where all of the extra is for other Pythons.
     """
-    from importlib.metadata import distributions, requires
+    from importlib.metadata import distributions
 
-    from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
     here = {canonicalize_name(one.name) for one in distributions()}
-    lines = [line for line in requires("wordforest") or () if "extra ==" in line]
-    found = [one for one in map(Requirement, lines) if one.marker and one.marker.evaluate({"extra": extra})]
+    found = [one for one in _required(extra) if one.marker and one.marker.evaluate({"extra": extra})]
     wanted = [one for one in found if canonicalize_name(one.name) not in here] or found
-    return "pip install " + " ".join(f"'{str(one).partition(';')[0].strip()}'" for one in wanted)
+    return " ".join(["pip install", *(f"'{str(one).partition(';')[0].strip()}'" for one in wanted)]) if wanted else ""
+
+
+def _required(extra: str) -> list[Requirement]:
+    """Return what an extra requires, on any Python."""
+    from importlib.metadata import requires
+
+    from packaging.requirements import Requirement
+
+    every = map(Requirement, requires("wordforest") or ())
+    return [one for one in every if f'extra == "{extra}"' in str(one.marker)]

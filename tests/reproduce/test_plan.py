@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wordforest.errors import InputError
-from wordforest.reproduce.plan import read_experiment, trials_of
+from wordforest.reproduce.plan import experiment_file, read_experiment, trials_of
 
 EXPERIMENTS = sorted((Path(__file__).resolve().parents[2] / "experiments").glob("*.toml"))
 
@@ -19,6 +19,25 @@ def test_every_experiment_of_the_repository_reads(path, quick):
     assert trials_of(experiment) or experiment.sweeps
     named = {name for by_model in experiment.paper.values() for name in by_model}
     assert named <= {model.name for model in read_experiment(path).models}
+
+
+@pytest.mark.parametrize("name", ["table1", "table1.toml", "experiments/table1.toml"])
+def test_an_experiment_of_the_package_is_found_by_its_name_from_anywhere(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table1").mkdir()  # as --out table1 leaves it
+    assert "Table 1" in read_experiment(experiment_file(Path(name))).title
+
+
+def test_a_file_comes_before_an_experiment_of_the_package(experiment, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table1.toml").write_bytes(experiment.read_bytes())
+    assert experiment_file(Path("table1.toml")) == Path("table1.toml")
+
+
+@pytest.mark.parametrize("name", ["tabel1", "elsewhere/table1.toml"])
+def test_a_name_that_nothing_has_is_told_those_of_the_package(name):
+    with pytest.raises(InputError, match=r"cannot be read .* one of ours: best, nnse, .*table1"):
+        read_experiment(experiment_file(Path(name)))
 
 
 @pytest.mark.parametrize("table", ["table1", "table3", "table4", "settings"])

@@ -73,7 +73,7 @@ def _train(path: Path, settings: Word2VecSettings, workers: int, on_progress: Ca
         from gensim.models import Word2Vec
         from gensim.models.callbacks import CallbackAny2Vec
     except ImportError as error:
-        raise MissingExtraError("the baselines cbow and sg", "baselines") from error
+        raise MissingExtraError("the baselines cbow and sg", "gensim") from error
 
     class Progress(CallbackAny2Vec):  # type: ignore[misc]
         done = 0

@@ -19,7 +19,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from wordforest import __version__
 from wordforest.errors import ClusterError, InputError, MissingExtraError
 from wordforest.options import FLAG, OPTIONS, PRESETS, SHORT_HELP, WORDS, Option, check_known, taken_by
 from wordforest.runtime.progress import Terminated, listening
@@ -223,6 +222,8 @@ def explain(error: BaseException) -> tuple[str, int]:
 def wordforest(context: typer.Context, version: bool = option(False, "Show the version.", "--version")) -> None:
     """Word vectors whose dimensions form a forest, learned from raw text."""
     if version:
+        from wordforest import __version__
+
         typer.echo(f"wordforest {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:

@@ -135,10 +135,10 @@ def check_data(data: Path | None = DATA, *, json: bool) -> None:
 
 @command()
 def reproduce(
-    experiment: Path = argument("EXPERIMENT.toml", "As in experiments/table1.toml."),
+    experiment: Path = argument("EXPERIMENT", "A TOML file, or the name of one that comes along, as table1."),
     corpus: list[str] | None = option(None, "Text to train on, in place of that of the file; may be repeated."),
     data: Path | None = DATA,
-    vectors: Path | None = option(None, "Folder of files of vectors. Default: that of EXPERIMENT.toml."),
+    vectors: Path | None = option(None, "Folder of files of vectors. Default: that of EXPERIMENT."),
     quick: bool = option(False, "The demo corpus and a small profile: minutes.", "--quick"),
     skip: list[str] | None = option(None, "Leave a model out, as RNN or RNN@520; may be repeated."),
     *,

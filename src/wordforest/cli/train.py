@@ -12,6 +12,7 @@ from wordforest.cli.command import (
     SLICE,
     argument,
     command,
+    note,
     option,
     propose,
     propose_reading,
@@ -133,10 +134,9 @@ def baseline(
 @command()
 def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force: bool) -> None:
     """Train on the State of the Union addresses: neighbours, scores, a heatmap, a tree, and a forest to read."""
-    from wordforest import evaluation, figures, store
+    from wordforest import figures, store
     from wordforest.cli import terminal
     from wordforest.evaluation.datasets import demo_corpus
-    from wordforest.evaluation.report import tabulate
     from wordforest.jobs.train import train as run_train
 
     to_read = out / "readable"
@@ -149,11 +149,26 @@ def demo(out: Path = option(Path("demo"), "Folder to write.", "--out"), *, force
     for word in WORDS:
         if word in run.vectors:
             terminal.show_neighbors(word, run.vectors.most_similar(word, topn=6))
-    scores = tabulate([(str(out), evaluation.evaluate(run.vectors))])
-    terminal.show_grid("Scores (a corpus of 2 million tokens is small for these sets)", scores)
+    _show_scores(str(out), run.vectors)
     terminal.show_forest(str(to_read), readable.vectors, 6)
     terminal.deliver(
         f"pictures: {out / 'heatmap.png'}, {out / 'tree.png'}\n"
         f"next: wordforest path {to_read} navy treaty\n"
         f"      wordforest explore {to_read}     (needs the extra explore)\n"
     )
+
+
+def _show_scores(name: str, vectors: Any) -> None:
+    """Print the scores of the demo, or that there is nothing to score with."""
+    from wordforest import evaluation
+    from wordforest.cli import terminal
+    from wordforest.evaluation.datasets import cache_folder
+    from wordforest.evaluation.report import tabulate
+
+    try:
+        data = evaluation.find_data(cache=cache_folder())
+    except InputError as error:
+        note(f"no scores: {error}")
+        return
+    scores = tabulate([(name, evaluation.evaluate(vectors, data))])
+    terminal.show_grid("Scores (a corpus of 2 million tokens is small for these sets)", scores)

@@ -124,10 +124,10 @@ def find_data(data: str | Path | None = None, cache: str | Path | None = None) -
         return found
     if not (found := _in_gensim()).files:
         tried = f", nothing is in {cache}" if cache is not None else ""
+        command = install_command("gensim") or "wordforest data fetch wordsim analogy"
         raise InputError(
             f"expected evaluation data, found none: neither data nor {ENVIRONMENT} names a folder{tried}, and "
-            f"gensim, which carries a few sets, is not installed. Give a folder with {_EXPECTED}, or run: "
-            f"{install_command('demo')}"
+            f"gensim, which carries a few sets, is not installed. Give a folder with {_EXPECTED}, or run: {command}"
         )
     return found
 

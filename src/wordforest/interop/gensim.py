@@ -22,7 +22,7 @@ def to_gensim(model: Model) -> Any:
     try:
         from gensim.models import KeyedVectors
     except ImportError as error:
-        raise MissingExtraError("gensim", "gensim") from error
+        raise MissingExtraError("a KeyedVectors", "gensim") from error
     vectors, counts, _ = open_source(model)
     keyed = KeyedVectors(vectors.n_dimensions)
     keyed.add_vectors([*vectors.words], vectors.comparable.dense)

@@ -12,7 +12,7 @@ from wordforest import store
 from wordforest.errors import InputError
 from wordforest.evaluation.datasets import demo_corpus
 from wordforest.reproduce.commands import JobRunner
-from wordforest.reproduce.plan import FILE, Experiment, Model, Trial, read_experiment, trials_of
+from wordforest.reproduce.plan import FILE, Experiment, Model, Trial, experiment_file, read_experiment, trials_of
 from wordforest.reproduce.report import as_report
 from wordforest.reproduce.results import Row, Scorer, against_reference, as_object
 from wordforest.reproduce.stamps import stamp
@@ -38,7 +38,7 @@ def reproduce(
     device: str = "cpu",
     report: Reporter | None = None,
 ) -> list[Row]:
-    """Make the tables of an experiment file in ``out``: REPORT.md and results.json.
+    """Make the tables of an experiment file, or of one of ours by its name, in ``out``: REPORT.md and results.json.
 
     ``skip`` names models to leave out, as NAME or NAME@SIZE; a file of vectors that is not in the folder ``vectors``,
     that of the experiment by default, is left out, too, and the report says where it comes from. What ``out`` holds
@@ -47,6 +47,7 @@ def reproduce(
     its cells are in results.jsonl.
     """
     report = report or Reporter()
+    path = experiment_file(path)
     experiment = read_experiment(path, quick=quick)
     names = _corpus(experiment, corpus)
     scorer = Scorer(out / "judged", data, cache, experiment.tasks, experiment.halves)

@@ -21,6 +21,10 @@ CODES = (FOREST, "sc", "nnse", FILE)  # what they make may have zeros
 METHODS = (*FROM_COUNTS, "cbow", "sg", "cbow-hs", "sg-hs", "nce", "rnn", FILE)
 BRANCHING = "3,3"  # a tree of the paper: root, 3, 9
 
+# Of the package; of the clone, where it is not built.
+_HERE = Path(__file__).parent
+EXPERIMENTS = _HERE / "experiments" if (_HERE / "experiments").is_dir() else _HERE.parents[2] / "experiments"
+
 Options = dict[str, str | int | float | bool]
 
 
@@ -112,12 +116,21 @@ class Trial:
     jobs: tuple[Job, ...]
 
 
+def experiment_file(name: Path) -> Path:
+    """Return a file by its path, or the experiment of the package by its name: table1, experiments/table1.toml."""
+    ours = (EXPERIMENTS / name.name).with_suffix(".toml")
+    if name.is_file() or not (ours.is_file() and str(name.parent) in (".", "experiments")):
+        return name
+    return ours
+
+
 def read_experiment(path: Path, *, quick: bool = False) -> Experiment:
     """Read an experiment; ``quick`` applies what its ``[quick]`` part changes."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}). Check the name.") from error
+        names = ", ".join(sorted(one.stem for one in EXPERIMENTS.glob("*.toml")))
+        raise InputError(f"{path}: cannot be read ({error.strerror}). Name a file, or one of ours: {names}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not TOML ({error}). Correct the file.") from error
     try:

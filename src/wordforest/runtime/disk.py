@@ -262,7 +262,7 @@ def no_such_file(name: str) -> str:
     if "://" not in name and path.parent.is_dir():
         close = get_close_matches(path.name, [one.name for one in path.parent.iterdir()], 1)
     meant = f"Did you mean {path.parent / close[0]}?" if close else "Check the path."
-    return f"{name}: no such file or folder. {meant}"
+    return f"{name:.300}: no such file or folder. {meant}"  # a text in place of a name is not told in full
 
 
 def created(path: Path, suffix: str) -> Any:

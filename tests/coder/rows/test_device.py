@@ -16,10 +16,10 @@ from wordforest.coder.rows import device as device_rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.device import DenseDeviceRows, DeviceRows
 
-torch = pytest.importorskip("torch", reason="the device is PyTorch's")
-
 FOREST = Forest.complete(3)
 ROWS = np.sort(np.random.default_rng(1).permutation(900)[:200])
+
+torch = pytest.importorskip("torch", reason="the device is PyTorch's")
 
 
 @pytest.mark.parametrize("device", DEVICES)
