@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rich.console import Console
+from rich.table import Table
+
 from checks import (
     HOME,
     Answer,
@@ -50,8 +53,6 @@ from checks import (
     workflows,
     written,
 )
-from rich.console import Console
-from rich.table import Table
 
 COLOURS = {"yes": "green", "no": "bold red", "needs a person": "yellow"}
 

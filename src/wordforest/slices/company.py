@@ -92,7 +92,8 @@ class Scene:
         blocks = [words[i : i + _WIDE] for i in range(0, len(words), _WIDE)]
         sums = np.sum([*executor.map(expected, blocks)], axis=0)
         found, wanted = (one / np.maximum(one @ self._roots, 1e-12)[:, None] for one in (self.base, sums))
-        return np.divide(found, wanted, out=np.ones_like(found), where=(found > 0) & (wanted > 0))
+        both = (found > 0) & (wanted > 0)
+        return np.asarray(np.divide(found, wanted, out=np.ones_like(found), where=both))
 
     def changes(
         self, words: Any, *, permutations: int = PERMUTATIONS, seed: int = 0, executor: Executor | None = None
