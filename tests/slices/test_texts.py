@@ -44,6 +44,11 @@ def test_other_names_are_sorted_and_no_times() -> None:
     assert not slices.is_time
 
 
+def test_names_can_be_given_an_order() -> None:
+    named = [("b", Document("0", "a")), ("a", Document("1", "b"))]
+    assert read_slices(named, SMALL, order=["b", "a"]).names == ("b", "a")
+
+
 def test_times_are_put_into_bins_and_empty_ones_are_left_out() -> None:
     slices = read([(1991, "a"), (1999, "b"), (2015, "c")], bins="decade")
     assert slices.names == (1990, 2010)

@@ -93,7 +93,8 @@ def slices_of(sliced: Sliced, vocabulary: Vocabulary, rules: TextRules, job: Job
     """Read documents in slices into the words of a vocabulary."""
     job.report.say("reading the words of every slice")
     read = sliced.read(rules, job.report.say)
-    found = read_slices(read, vocabulary, rules, bins=sliced.bins, executor=job.threads)
+    order = [*sliced.by] if isinstance(sliced.by, Mapping) else None
+    found = read_slices(read, vocabulary, rules, bins=sliced.bins, order=order, executor=job.threads)
     sizes = np.bincount(found.code, minlength=len(found.names))
     some = [f"{name} ({n} documents)" for name, n in zip(found.names, sizes, strict=True)]
     job.report.say(f"{len(some)} slices: {', '.join(some[:6])}{', ...' if len(some) > 6 else ''}")
@@ -144,13 +145,13 @@ def compare(
     against the others; all if left out. ``level`` is the share of false discoveries to live with. ``out`` also writes
     tables and ``compare.json`` to a folder.
 
-    >>> import wordforest as wf
-    >>> old = ["the ship sails the sea with its sailors", "sailors load the ship in the harbour"] * 20
-    >>> new = ["the ship flies to the moon with rockets", "rockets lift the ship into the sky"] * 20
-    >>> run = wf.train([*old, *new], trees=1, branching=(2,), min_count=5)
-    >>> found = wf.compare(run, slices={"old": old, "new": new})
-    >>> found
-    Comparison(2 slices: 1 of 3 words changed their company, 0 nodes differ)
+    Examples:
+        >>> import wordforest as wf
+        >>> old = ["the ship sails the sea with its sailors", "sailors load the ship in the harbour"] * 20
+        >>> new = ["the ship flies to the moon with rockets", "rockets lift the ship into the sky"] * 20
+        >>> run = wf.train([*old, *new], trees=1, branching=(2,), min_count=5)
+        >>> wf.compare(run, slices={"old": old, "new": new})
+        Comparison(2 slices: 3 of 3 words changed their company, 2 nodes differ)
     """
     loaded = run if isinstance(run, Run) else store.load_run(run)
     rules = TextRules.of(loaded.config)

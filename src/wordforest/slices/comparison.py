@@ -40,6 +40,18 @@ class Comparison:
 
     ``nodes``: a row for every node and slice; ``words``: words whose company changed; ``vocabulary``: words that came,
     went, or are used more or less; ``changes``: from when on nodes are used more or less (slices of time alone).
+
+    Examples:
+        >>> import wordforest as wf
+        >>> old = ["the ship sails the sea with its sailors", "sailors load the ship in the harbour"] * 20
+        >>> new = ["the ship flies to the moon with rockets", "rockets lift the ship into the sky"] * 20
+        >>> run = wf.train([*old, *new], trees=1, branching=(2,), min_count=5)
+        >>> found = wf.compare(run, slices={"old": old, "new": new})
+        >>> ship = found.words.set_index("word").loc["ship"]
+        >>> "sails" in ship.contexts_before, "moon" in ship.contexts_after
+        (True, True)
+        >>> found.nodes.shape  # a row for each of 3 nodes and 2 slices
+        (6, 14)
     """
 
     slices: tuple[Any, ...]

@@ -154,12 +154,14 @@ def read_slices(
     rules: TextRules | None = None,
     *,
     bins: int | str | None = None,
+    order: Sequence[Any] | None = None,
     executor: Executor | None = None,
 ) -> Slices:
     """Read documents, each with the name of its slice, into words of a vocabulary.
 
     Documents without a slice (None, nan, empty) are left out. ``bins`` takes names as times and puts them in bins: so
     many, or each a decade, year, month or day; without it names that are all numbers or dates are in their order.
+    Other names are in the ``order`` given, or sorted.
     """
     values: list[Any] = []
     known: list[str] = []
@@ -178,12 +180,12 @@ def read_slices(
         end += len(rows)
     if not parts:
         raise InputError("no document has a slice. Name a column that says which slice a text belongs to.")
-    names, code, is_time = _coded(values, bins)
+    names, code, is_time = _coded(values, bins, order)
     ids = np.concatenate(parts)
     return Slices(vocabulary.words, ids, np.concatenate(borders), code, tuple(names), tuple(known), is_time)
 
 
-def _coded(values: list[Any], bins: int | str | None) -> tuple[list[Any], Int32s, bool]:
+def _coded(values: list[Any], bins: int | str | None, order: Sequence[Any] | None) -> tuple[list[Any], Int32s, bool]:
     """Return the names of slices, the number of each document's, and whether they are times."""
     if bins is not None:
         starts, code = binned(values, bins)
@@ -192,7 +194,8 @@ def _coded(values: list[Any], bins: int | str | None) -> tuple[list[Any], Int32s
         places = number.astype(np.int32)
     else:
         found = in_time({*values})
-        names, is_time = found or in_order({*values}), found is not None
+        listed = in_order({*values}) if order is None else [name for name in order if name in {*values}]
+        names, is_time = found or listed, found is not None
         place = {name: number for number, name in enumerate(names)}
         places = np.array([place[value] for value in values], dtype=np.int32)
     if len(names) > _MOST_SLICES:
