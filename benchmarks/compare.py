@@ -34,10 +34,12 @@ import wordforest as wf
 from wordforest import store
 from wordforest.coder.forest import Forest
 from wordforest.counts import WindowRules
+from wordforest.documents.groups import adjusted
 from wordforest.jobs.slices import load_slices
-from wordforest.slices import Slices, compare_slices
+from wordforest.slices import Slices
 from wordforest.slices.company import Scene
-from wordforest.slices.comparison import node_shares
+from wordforest.slices.comparison import node_shares, testable
+from wordforest.slices.usage import sum_up, usage
 from wordforest.slices.words import contexts
 from wordforest.text.tokens import NUMBER, RARE
 
@@ -169,37 +171,24 @@ def keyness(slices: Slices) -> np.ndarray:
 
 def alarms(asked: argparse.Namespace) -> None:
     run, slices = addresses(asked.work, paragraphs=True)
-    rules, rng = WindowRules(), np.random.default_rng(asked.seed)
-    rows = []
+    rng, shares, rows = np.random.default_rng(asked.seed), node_shares(run.vectors), []
     for n in range(asked.splits):
         code = (rng.permutation(len(slices.code)) % 2).astype(np.int32)
         halves = Slices(slices.words, slices.ids, slices.borders, code, ("a", "b"), slices.documents)
-        found = compare_slices(halves, run.vectors, rules, most=10_000, seed=n)
-        scene = Scene(halves, node_shares(run.vectors), run.forest)
-        p = scene.changes(np.flatnonzero((halves.frequencies >= 20).all(axis=0)), seed=n).p
-        nodes = found.tables["nodes"]
-        rows.append(
-            (
-                np.nanmean(p < 0.05),
-                np.nanmean(p < 0.001),
-                len(found.tables["words"]["word"]),
-                sum(q is not None and q < 0.05 for q in nodes["q"]),
-                len(found.tables["vocabulary"]["word"]),
-                np.mean([one < 0.05 for one in nodes["p"] if one is not None]),
-            )
-        )
-        print(f"split {n}: {rows[-1]}", flush=True) if asked.verbose else None
-    found = np.array(rows, dtype=float)
-    print(f"{len(rows)} random halves, {found[:, 2].size and int(np.isfinite(p).sum())} words tested in each.\n")
+        words = Scene(halves, shares, run.forest).changes(testable(halves), seed=n)
+        nodes, frequencies = (usage(halves, sum_up(halves, one)) for one in (shares, None))
+        often = halves.frequencies.sum(axis=0) >= 20
+        every = [words.p, nodes.p[0], frequencies.p[0, often]]
+        rows.append([(np.nanmean(p < 0.05), np.nanmean(p < 0.001), np.nansum(adjusted(p) < 0.05)) for p in every])
+        if asked.verbose:
+            print(n, [tuple(float(round(x, 4)) for x in row) for row in rows[-1]], flush=True)
+    found = np.array(rows, dtype=float)  # (splits, tests, 3)
+    print(f"{len(rows)} random halves of {len(slices.code):,} paragraphs; {len(words.p):,} words tested in the last.\n")
     print("| | p below 0.05 | p below 0.001 | halves with a finding at q below 0.05 | findings in all |")
     print("|---|---:|---:|---:|---:|")
-    print(
-        f"| words that changed their company | {found[:, 0].mean():.2%} | {found[:, 1].mean():.3%} | "
-        f"{(found[:, 2] > 0).mean():.0%} | {found[:, 2].sum():.0f} |"
-    )
-    nodes_found = f"{(found[:, 3] > 0).mean():.0%} | {found[:, 3].sum() / 2:.0f}"
-    print(f"| nodes used more or less | {found[:, 5].mean():.2%} | | {nodes_found} |")
-    print(f"| words used more or less | | | {(found[:, 4] > 0).mean():.0%} | {found[:, 4].sum() / 2:.0f} |")
+    names = ("words that changed their company", "nodes used more or less", "words used more or less")
+    for name, (often, seldom, n) in zip(names, found.transpose(1, 2, 0), strict=True):
+        print(f"| {name} | {often.mean():.2%} | {seldom.mean():.3%} | {(n > 0).mean():.0%} | {n.sum():.0f} |")
 
 
 def addresses(work: Path, *, paragraphs: bool) -> tuple[Any, Slices]:

@@ -38,8 +38,7 @@ def train(
 ) -> None:
     """Learn word vectors from text, or from a counts folder."""
     corpus = corpus or []
-    counted = [(Path(name) / "counts.safetensors").is_file() for name in corpus]
-    if corpus and options.get("device", "cpu") == "cuda" and all(counted):
+    if options.get("device", "cpu") == "cuda" and corpus and all(map(_is_counted, corpus)):
         wake_device("cuda")  # ahead of our own imports, since its own take seconds
     from wordforest.jobs.train import train as run_train
 
@@ -47,6 +46,10 @@ def train(
         made = run_train(*sliced(corpus, slice, options), report=report, **options)
         propose_reading(report, made, options["out"])
         _name_presets(report, options.get("preset", default("preset")))
+
+
+def _is_counted(name: str) -> bool:
+    return (Path(name) / "counts.safetensors").is_file()
 
 
 def sliced(corpus: list[str], slices: list[str] | None, options: dict[str, Any]) -> list[Any]:

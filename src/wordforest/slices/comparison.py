@@ -129,7 +129,7 @@ def compare_slices(
     of_nodes, of_words = sum_up(slices, shares), sum_up(slices)
     of_nodes_used = usage(slices, of_nodes, shares, seed=seed)
     scene = Scene(slices, shares, forest, executor)
-    tested = _testable(slices)
+    tested = testable(slices)
     say(f"testing the company of {len(tested)} words")
     found = scene.changes(tested, permutations=permutations, seed=seed, executor=executor)
     tables = {
@@ -154,7 +154,7 @@ def node_shares(vectors: Vectors) -> CSR:
     return sparse.csr_array(scale @ A, dtype=np.float32)
 
 
-def _testable(slices: Slices) -> NDArray[np.int64]:
+def testable(slices: Slices) -> NDArray[np.int64]:
     """Return the words that stand often enough in two slices; markers are no words."""
     often = (slices.frequencies >= _OFTEN).sum(axis=0) >= 2
     markers = [row for row, word in enumerate(slices.words) if word in (RARE, NUMBER)]
