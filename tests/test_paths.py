@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +28,10 @@ def here(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     wf.count_corpus(folder / "corpus.txt", folder / "counts", min_count=1, extendable=True)
     run = wf.train(folder / "corpus.txt", out=folder / "run", preset="readable", trees=1, min_count=1)
     wf.write_vectors(folder / "v.npz", run.vectors)
+    lines = (folder / "corpus.txt").read_text(encoding="utf-8").splitlines()
+    rows = [{"slice": "ab"[i % 2], "text": line} for i, line in enumerate(lines)]
+    (folder / "slices.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    wf.train(folder / "slices.jsonl", slices="slice", out=folder / "sliced", trees=1, min_count=1)
     (folder / "data" / "wordsim").mkdir(parents=True)
     (folder / "data" / "wordsim" / "EN-MC-30.txt").write_text("cat\tdog\t9\ncat\tparis\t1\nking\tqueen\t8\n")
     return folder
@@ -95,6 +100,9 @@ USES: dict[str, tuple[str, Callable[[Path, Any], Any]]] = {
     "Vectors.save(path)": ("new.npz", lambda h, p: written(vectors(h).save)(p)),
     "load_topics(folder)": ("run", lambda _, p: len(wf.load_topics(p).topics_.vocabulary)),
     "save_topics(folder)": ("new", lambda h, p: written(lambda out: wf.save_topics(out, topics(h)))(p)),
+    "compare(run)": ("sliced", lambda _, p: wf.compare(p).n_tested),
+    "compare(documents)": ("slices.jsonl", lambda h, p: wf.compare(h / "run", p, slices="slice").n_tested),
+    "compare(out)": ("new", lambda h, p: written(lambda out: wf.compare(h / "sliced", out=out))(p)),
     "concordance(documents)": ("corpus.txt", lambda h, p: wf.concordance(p, vectors(h), "cat").n_found),
     "TopicForest.fit(documents)": (
         "corpus.txt",

@@ -12,7 +12,6 @@ from .counts import Counts as Counts
 from .counts import count as count
 from .counts.association import pmi as pmi
 from .counts.association import ppmi as ppmi
-from .counts.association import sppmi as sppmi
 from .documents.concordance import concordance as concordance
 from .documents.topics import TopicForest as TopicForest
 from .errors import InputError as InputError
@@ -28,7 +27,6 @@ from .jobs.slices import compare as compare
 from .jobs.train import train as train
 from .runtime.cluster import Cluster as Cluster
 from .runtime.machine import Threads as Threads
-from .slices import Comparison as Comparison
 from .store import Run as Run
 from .store import load_run as load_run
 from .store import read_vectors as read_vectors

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from wordforest.counts import Counts, association
-from wordforest.counts.association import log_margins, margins, pmi, pmi_rows, ppmi, sppmi
+from wordforest.counts.association import log_margins, margins, pmi, pmi_rows, ppmi
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
 from wordforest.text import Vocabulary
@@ -61,9 +61,9 @@ def test_pmi_keeps_the_pattern_and_leaves_the_counts_alone(table: np.ndarray) ->
 
 
 @given(tables, st.sampled_from([0.0, 0.5, 1.0, -0.5]))
-def test_sppmi_is_the_positive_part_without_stored_zeros(table: np.ndarray, shift: float) -> None:
+def test_ppmi_is_the_positive_part_without_stored_zeros(table: np.ndarray, shift: float) -> None:
     counts = sparse.csr_array(table)
-    X = sppmi(counts, shift=shift)
+    X = ppmi(counts, shift=shift)
     expected = np.where(table > 0, np.maximum(pmi(counts).toarray() - np.float32(shift), 0), 0)
     assert X.toarray().tolist() == expected.tolist()
     assert (X.data > 0).all()
@@ -113,7 +113,7 @@ def test_stored_zeros_and_split_entries_count_as_what_they_sum_to() -> None:
     assert split.nnz == 5
 
 
-@pytest.mark.parametrize("measure", [pmi, ppmi, sppmi])
+@pytest.mark.parametrize("measure", [pmi, ppmi])
 @pytest.mark.parametrize("data", [[], [0]])
 def test_an_empty_matrix_is_an_error(measure: Callable[..., sparse.csr_array], data: list[int]) -> None:
     zeros = [0] * len(data)
@@ -138,7 +138,7 @@ def test_threads_and_parts_do_not_change_the_bits(monkeypatch: pytest.MonkeyPatc
 def test_rows_of_an_association_are_those_of_the_whole(shift: float | None) -> None:
     counts = sparse.random_array((40, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
     counts.data = np.ceil(counts.data * 50).astype(np.int32)
-    whole = pmi(counts, smoothing=0.75) if shift is None else sppmi(counts, shift=shift, smoothing=0.75)
+    whole = pmi(counts, smoothing=0.75) if shift is None else ppmi(counts, shift=shift, smoothing=0.75)
     log_v, log_c = log_margins(*margins(counts), 0.75)
     for first, last in ((0, 1), (1, 17), (17, 40)):
         part = pmi_rows(counts[first:last], log_v[first:last], log_c, shift)

@@ -10,6 +10,7 @@ import pytest
 
 import wordforest as wf
 from tests.slices.made import MOVES, STEADY, documents
+from wordforest.slices import Comparison
 from wordforest.slices.comparison import node_shares
 
 
@@ -24,11 +25,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(run: Path) -> wf.Comparison:
+def found(run: Path) -> Comparison:
     return wf.compare(run, between=["old", "new"])
 
 
-def test_the_word_that_moved_comes_first(found: wf.Comparison) -> None:
+def test_the_word_that_moved_comes_first(found: Comparison) -> None:
     words = found.tables["words"]
     assert words["word"][0] == MOVES
     assert words["before"][0] == "old"
@@ -38,14 +39,14 @@ def test_the_word_that_moved_comes_first(found: wf.Comparison) -> None:
     assert effect[MOVES] > 3 * effect.get(STEADY, 0)  # which has the same company, but for the word that left
 
 
-def test_its_contexts_and_examples_show_why(found: wf.Comparison) -> None:
+def test_its_contexts_and_examples_show_why(found: Comparison) -> None:
     words = found.tables["words"]
     assert {"wave", "anchor", "storm", "sail", "deck", "coast", "harbour", "sailor"} >= {*words["contexts_before"][0]}
     assert {"rocket", "pilot", "orbit", "moon", "engine", "star", "launch", "cloud"} >= {*words["contexts_after"][0]}
     assert all(f"[{MOVES}]" in line for line in words["example_before"][0])
 
 
-def test_it_has_a_path_before_and_after(found: wf.Comparison) -> None:
+def test_it_has_a_path_before_and_after(found: Comparison) -> None:
     words = found.tables["words"]
     assert words["moved"][0]
     assert words["node_before"][0] != words["node_after"][0]
@@ -63,7 +64,7 @@ def test_a_word_of_one_slice_alone_has_come(tmp_path: Path) -> None:
     assert kinds["storm", "old"] == "came"
 
 
-def test_tables_are_tidy_frames(found: wf.Comparison) -> None:
+def test_tables_are_tidy_frames(found: Comparison) -> None:
     nodes = found.nodes
     assert len(nodes) == 2 * 2
     assert {"node", "label", "slice", "share", "low", "high", "log_odds", "p", "q"} <= {*nodes.columns}
@@ -71,11 +72,11 @@ def test_tables_are_tidy_frames(found: wf.Comparison) -> None:
     assert (shares <= 1 + 1e-6).all()
 
 
-def test_it_can_be_written_as_json(found: wf.Comparison) -> None:
+def test_it_can_be_written_as_json(found: Comparison) -> None:
     assert json.loads(json.dumps(found.as_object(), allow_nan=False))["slices"] == ["old", "new"]
 
 
-def test_the_same_seed_gives_the_same_tables_with_any_workers(run: Path, found: wf.Comparison) -> None:
+def test_the_same_seed_gives_the_same_tables_with_any_workers(run: Path, found: Comparison) -> None:
     again = wf.compare(run, between=["old", "new"], workers=1)
     assert again.as_object() == found.as_object()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from wordforest.counts.association import pmi, ppmi, sppmi
+from wordforest.counts.association import pmi, ppmi
 from wordforest.errors import InputError
 from wordforest.runtime.disk import arrays_in
 from wordforest.store.folders import read_counts, save_counts
@@ -92,7 +92,7 @@ def test_damaged_counts_are_seen_without_reading_them_whole(tmp_path: Path, dama
 
 
 @pytest.mark.parametrize(
-    "measure", [pmi, ppmi, lambda counts, **more: sppmi(counts, shift=0.3, smoothing=0.75, **more)]
+    "measure", [pmi, ppmi, lambda counts, **more: ppmi(counts, shift=0.3, smoothing=0.75, **more)]
 )
 def test_association_in_files_has_the_same_bits(tmp_path: Path, measure: Any) -> None:
     counts = table()

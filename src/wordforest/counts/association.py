@@ -78,22 +78,6 @@ def pmi_rows(
 
 
 def ppmi(
-    counts: Counts | sparse.csr_array, *, smoothing: float = 1.0, allocate: Allocate = np.empty
-) -> sparse.csr_array:
-    """Positive PMI, ``max(x_vc, 0)``, (V, C) float32; zeros are not stored. Arguments are those of ``pmi``.
-
-    Examples:
-        >>> import numpy as np
-        >>> import wordforest as wf
-        >>> from scipy.sparse import csr_array
-        >>> wf.ppmi(csr_array(np.array([[4, 1], [1, 4]]))).toarray().round(2)
-        array([[0.47, 0.  ],
-               [0.  , 0.47]], dtype=float32)
-    """
-    return sppmi(counts, smoothing=smoothing, allocate=allocate)
-
-
-def sppmi(
     counts: Counts | sparse.csr_array,
     *,
     shift: float = 0.0,
@@ -101,15 +85,19 @@ def sppmi(
     allocate: Allocate = np.empty,
     executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
-    """Shifted positive PMI, ``max(x_vc - shift, 0)``, (V, C) float32; zeros are not stored.
+    """Positive PMI, ``max(x_vc - shift, 0)``, (V, C) float32; zeros are not stored. Other arguments are those of ``pmi``.
 
-    ``shift`` = log k for k negative samples (Levy and Goldberg 2014). The other arguments are those of ``pmi``.
+    With ``shift = log k`` it is what k negative samples of word2vec factorise (Levy and Goldberg 2014).
 
     Examples:
         >>> import numpy as np
         >>> import wordforest as wf
         >>> from scipy.sparse import csr_array
-        >>> wf.sppmi(csr_array(np.array([[4, 1], [1, 4]])), shift=0.2).toarray().round(2)
+        >>> counts = csr_array(np.array([[4, 1], [1, 4]]))
+        >>> wf.ppmi(counts).toarray().round(2)
+        array([[0.47, 0.  ],
+               [0.  , 0.47]], dtype=float32)
+        >>> wf.ppmi(counts, shift=0.2).toarray().round(2)
         array([[0.27, 0.  ],
                [0.  , 0.27]], dtype=float32)
     """

@@ -26,7 +26,7 @@ from scipy import sparse
 
 from wordforest import store
 from wordforest.counts import Counts, Tally, tally_corpus
-from wordforest.counts.association import ONE_THREAD, Allocate, pmi, sppmi
+from wordforest.counts.association import ONE_THREAD, Allocate, pmi, ppmi
 from wordforest.counts.tally import add_counts
 from wordforest.errors import InputError
 from wordforest.jobs.count_on_cluster import ClusterTally, tally_on_cluster
@@ -299,7 +299,7 @@ def associate(
     if measure == "pmi":
         share = counts.matrix.indices.flags.writeable or allocate is not np.empty
         return pmi(counts, smoothing=smoothing, share_pattern=share, allocate=allocate, executor=executor)
-    X = sppmi(counts, shift=settings.shift, smoothing=smoothing, allocate=allocate, executor=executor)
+    X = ppmi(counts, shift=settings.shift, smoothing=smoothing, allocate=allocate, executor=executor)
     check_any(X.nnz, measure)
     return X
 

@@ -29,7 +29,7 @@ def load_slices(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(
             f"{folder} has no slices. Train with --slices COLUMN or --slice NAME=PATH, or name documents and the "
-            "column of their slices: wordforest compare RUN DOCS --slices COLUMN"
+            "column of their slices: wordforest compare RUN DOCS --slices COLUMN --out FOLDER"
         )
     arrays = read_tensors(path, [*_ARRAYS, "json"])
     try:
