@@ -44,9 +44,7 @@ def open_slices(folder: str | Path, forest: Forest) -> dict[str, Any]:
         **{name: _table(nodes[name], S) for name in ("share", "low", "high")},
         "changes": by_node,
         "moved": _moved(found["words"], nodes),
-        "vocabulary": [
-            [word, number[str(name)], kind, *map(_short, counts)] for word, name, kind, *counts in words
-        ],
+        "vocabulary": [[word, number[str(name)], kind, *map(_short, counts)] for word, name, kind, *counts in words],
     }
 
 

@@ -91,11 +91,8 @@ def page_view(models: list[Model], route: Route) -> dict[str, Any]:
         if documents is None:
             raise UnknownPageError("there are no documents here. Start with: wordforest explore RUN --documents FOLDER")
         view |= {"model": route.model, **documents_view(documents, route)}
-    elif route.kind in SLICES:
-        if models[0].slices is None:
-            raise UnknownPageError("there are no slices here. Start with: wordforest explore RUN --compare FOLDER")
-        if not _has_moved(models[0], words):
-            raise UnknownPageError(f"{words[0]!r} is not among the words that changed their company. See /moved.")
+    elif route.kind in SLICES and (reason := _lacks_slices(models[0], words)):
+        raise UnknownPageError(reason)
     elif route.kind in ("word", "across") and route.words:
         view["panels"] = [word_view(model, route.words[0]) for model in models]
     elif route.kind == "compare":
@@ -131,14 +128,17 @@ def exists(models: list[Model], route: Route) -> bool:
         documents = models[route.model].documents
         return documents is not None and (route.kind == "context" or 0 <= route.row < max(len(documents), 1))
     if route.kind in SLICES:
-        return models[0].slices is not None and _has_moved(models[0], route.words)
+        return not _lacks_slices(models[0], route.words)
     return all(any(spelled(model, word) in model.vectors for model in models) for word in route.words)
 
 
-def _has_moved(model: Model, words: Sequence[str]) -> bool:
-    """Return whether all of some words are among those that changed their company."""
-    found = {row["word"] for row in (model.slices or {"moved": []})["moved"]}
-    return all(spelled(model, word) in found for word in words)
+def _lacks_slices(model: Model, words: Sequence[str]) -> str:
+    """Return why there is no page about slices, or about a word in them; empty where there is."""
+    if model.slices is None:
+        return "there are no slices here. Start with: wordforest explore RUN --compare FOLDER"
+    known = {row["word"] for row in model.slices["moved"]}
+    unknown = [word for word in words if spelled(model, word) not in known]
+    return f"{unknown[0]!r} is not among the words that changed their company. See /moved." if unknown else ""
 
 
 def node_card(model: Model, node: int, k: int = _CARD_WORDS) -> dict[str, Any]:

@@ -66,9 +66,9 @@
     const cells = [...forest.querySelectorAll(".cell")];
     cells.forEach((cell) => cell.querySelector(".meta").replaceWith(el("span", { class: "ratio" })));
     const side = el("aside", { class: "side", "aria-label": "The chosen node" }), detail = el("div", { class: "chosen", "aria-live": "polite" });
-    const lists = el("div", { class: "pair sides" }), zoom = el("div", {}), controls = choices(found, state, () => redraw());
+    const lists = el("div", { class: "pair sides" }), zoom = el("div", {}), controls = choices(found, state, () => change());
 
-    /** Show what is chosen now: colours, lists, the chosen node, and the address. */
+    /** Show what is chosen now: colours, lists, the chosen node. */
     function redraw() {
       const gaps = new Map(shown.map((node) => [node, differ(node)]));
       const sure = shown.filter((node) => gaps.get(node).sure).sort((i, j) => Math.abs(gaps.get(j).log) - Math.abs(gaps.get(i).log) || i - j);
@@ -80,7 +80,11 @@
         listed(sure.filter((one) => Math.sign(gaps.get(one).log) === sign), gaps))));
       zoom.replaceChildren(wf.zoom(model, depth, (d) => address({ depth: d })) || "");
       detail.replaceChildren(...about(node, gaps.get(node)).flat(2).filter(Boolean));
-      history.replaceState({ y: window.scrollY }, "", address());
+    }
+    /** Show what was chosen, and keep it in the address. */
+    function change() {
+      redraw();
+      history.replaceState(history.state, "", address());
     }
 
     function paint(cell, node, gap, current) {
@@ -118,10 +122,11 @@
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
       event.preventDefault();
       state.node = Number(link.dataset.node);
-      redraw();
+      change();
       const tree = link.closest(".tree");
       if (isNarrow() && tree) tree.after(detail);
       else side.append(detail);
+      if (!tree) lists.querySelector('[data-node="' + state.node + '"]').focus({ preventScroll: true }); // it was drawn anew
       if (isNarrow()) detail.scrollIntoView({ block: "nearest" });
     }
 
@@ -140,10 +145,10 @@
     };
   };
 
-  const isNarrow = () => window.innerWidth <= 930;
+  const isNarrow = () => window.innerWidth <= 930; // as in the style
 
   /** Two slices to choose; in time the second moves along a line as well. */
-  function choices(found, state, redraw) {
+  function choices(found, state, change) {
     const select = (key, name) => {
       const box = el("select", { name: key, "aria-label": name, onchange: () => set(key, box.selectedIndex) },
         found.names.map((one) => el("option", { value: one }, one)));
@@ -155,7 +160,7 @@
     function set(key, i) {
       state[key] = i;
       show();
-      redraw();
+      change();
     }
     function show() {
       [boxes.a.selectedIndex, boxes.b.selectedIndex, line.value] = [state.a, state.b, String(state.b)];
