@@ -135,7 +135,7 @@
     return {
       title: "Slices",
       name: "slices",
-      lead: wf.count(found.names.length) + (found.is_time ? " slices of time, " : " slices, ") + found.names[0] + " to " + found.names[last]
+      lead: wf.count(found.names.length) + (found.is_time ? " slices of time, " + found.names[0] + " to " + found.names[last] : " slices")
         + ". A node is orange or blue where that slice has more of it, pale where intervals overlap, so that it may be chance.",
       body: el("div", { class: "slices" }, wf.slicePages("slices"), controls,
         el("div", { class: "panel" }, el("div", { class: "split slicepage", onclick: choose },

@@ -53,7 +53,7 @@
       actions: [wf.knows(row.word) ? wf.link(wf.to.word(row.word), "Its forest") : null],
       body: el("div", { class: "panel" }, wf.slicePages("moved"), el("div", { class: "pair" }, side(0), side(1)), el("div", { class: "pair" },
         found.is_time ? wf.overTime(rows, often) : wf.byGroup(rows, often),
-        el("div", {}, nodes("Nodes around it more than before", row.gained), nodes("Nodes around it less than before", row.lost)))),
+        el("div", {}, nodes("Nodes around it more in " + row.slices[1], row.gained), nodes("Nodes around it less in " + row.slices[1], row.lost)))),
       csv: () => csv([row]),
     };
   }
