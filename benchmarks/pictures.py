@@ -5,7 +5,7 @@ python benchmarks/pictures.py --slices RUN
 
 Trains what is missing under --runs: FOREST with 52 and 520 dimensions, PCA with 520, a readable forest. English text of
 at least some million words is needed for the built-in word lists. Chromium is needed for the page. --slices draws what
-compare finds in a run of the State of the Union addresses that was trained with their decades as slices, and nothing else.
+compare finds in a run of the State of the Union addresses, trained with their decades as slices, and nothing else.
 """
 
 from __future__ import annotations
