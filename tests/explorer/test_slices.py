@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 
+from tests.commands import run_command
 from tests.explorer.made import FOREST, HOSTILE, TIMES, address_of, made_comparison, made_run
 from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
@@ -110,3 +112,28 @@ def test_a_broken_comparison_is_refused_with_what_to_do(tmp_path, change, told):
 def test_a_folder_without_a_comparison_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"expected a folder with compare\.json"):
         load_comparison(tmp_path)
+
+
+def test_the_page_and_the_figure_are_made_of_what_the_command_writes(tmp_path):
+    lines = {
+        "old": ["the ship sails the sea with its sailors", "sailors load the ship in the harbour"],
+        "new": ["the ship flies to the moon with rockets", "rockets lift the ship into the sky"],
+    }
+    paths = {name: tmp_path / f"{name}.txt" for name in lines}
+    for name, path in paths.items():
+        path.write_text("\n".join(lines[name] * 20))
+    run, folder = tmp_path / "run", tmp_path / "compared"
+    options = ["--trees", "1", "--branching", "2", "--min-count", "5", "--quiet"]
+    named = [part for name, path in paths.items() for part in ("--slice", f"{name}={path}")]
+    commands = (
+        ["train", *paths.values(), "--out", run, *options],
+        ["compare", run, *named, "--out", folder, "--quiet"],
+        ["explore", run, "--compare", folder, "--export", tmp_path / "page.html"],
+    )
+    for command in commands:
+        result = run_command(*command)
+        assert result.returncode == 0, result.stderr
+    found = open_models([str(run)], compare=folder)[0].slices
+    assert (found["names"], found["is_time"]) == (["new", "old"], False)
+    assert len(found["share"]) == 3
+    assert (folder / "compare.png").exists() == (find_spec("matplotlib") is not None)
