@@ -183,8 +183,8 @@
     };
     const shares = [1, 0.5, 0.05], tints = shares.map((share) => PALEST + Math.sqrt(share) * (DARKEST - PALEST));
     const times = "×" + (2 ** limit).toFixed(0);
-    return el("p", { class: "scale diverging" }, el("span", {}, times), el("span", { class: "steps", "aria-hidden": "true" },
+    return el("p", { class: "scale diverging" }, el("span", {}, "◂ " + times), el("span", { class: "steps", "aria-hidden": "true" },
       tints.map((mix) => step("ina", mix.toFixed(0))), step("ina", PALE), step("inb", PALE), tints.reverse().map((mix) => step("inb", mix.toFixed(0)))),
-    el("span", {}, times), el("span", { class: "hint" }, "palest: not sure"));
+    el("span", {}, times + " ▸"), el("span", { class: "hint" }, "palest: not sure"));
   };
 })();
