@@ -2,10 +2,12 @@
 
 python benchmarks/explorer.py [speed] [--words 100000] [--trees 40] [--density 0.05 0.9] [--json]
 python benchmarks/explorer.py pictures RUN... --out DIR [--words king queen president] [--analogy man king woman]
+python benchmarks/explorer.py page ADDRESS RUN... [--compare FOLDER] --out FILE.png
 
 speed: for each share of non-zeros the seconds until the command is ready and until the forest is painted in an empty
 browser, and for each interaction from the key or click until the page shows the answer (median and slowest of several).
 pictures: every page of a run as DIR/explorer-*.png, wide, narrow and dark.
+page: one of them, wide.
 
 Needs chromium, chromedriver, selenium and the extra ``explore``.
 """
@@ -186,6 +188,13 @@ def pictures(runs: list[str], out: Path, words: list[str], analogy: list[str]) -
     return written
 
 
+def picture(address: str, runs: list[str], compare: str | None, path: Path) -> None:
+    """Write one page as a picture."""
+    options = ["--compare", compare] if compare else []
+    with tempfile.TemporaryDirectory() as scratch, served([*runs, *options]) as url, browser(Path(scratch)) as driver:
+        photograph(driver, url + address[1:], 1400, 900, path)
+
+
 def photograph(driver: webdriver.Chrome, url: str, width: int, height: int, path: Path) -> None:
     """Write a page as a picture of a width, as high as the page is and at most two and a half screens."""
     size = {"width": width, "height": height, "deviceScaleFactor": 1.25, "mobile": width < 500}
@@ -230,12 +239,19 @@ def main(show: Callable[[str], None] = print) -> None:
     shots.add_argument("--out", type=Path, required=True)
     shots.add_argument("--words", nargs="+", default=["king", "queen", "president"])
     shots.add_argument("--analogy", nargs=3, default=["man", "king", "woman"])
+    page = commands.add_parser("page")
+    page.add_argument("address")
+    page.add_argument("runs", nargs="+")
+    page.add_argument("--compare")
+    page.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(sys.argv[1:] or ["speed"])
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         show("skipped: chromium and chromedriver are not installed")
     elif options.command == "pictures":
         for path in pictures(options.runs, options.out, options.words, options.analogy):
             show(str(path))
+    elif options.command == "page":
+        picture(options.address, options.runs, options.compare, options.out)
     else:
         with tempfile.TemporaryDirectory() as scratch:
             told = {d: measure(options.words, options.trees, d, Path(scratch)) for d in options.density}

@@ -1,14 +1,17 @@
 """Draw every picture of the documents: figures of draw, the states of the page of explore, the recording.
 
 python benchmarks/pictures.py CORPUS [--out docs/pictures] [--runs build/pictures]
+python benchmarks/pictures.py --slices RUN
 
 Trains what is missing under --runs: FOREST with 52 and 520 dimensions, PCA with 520, a readable forest. English text of
-at least some million words is needed for the built-in word lists. Chromium is needed for the page.
+at least some million words is needed for the built-in word lists. Chromium is needed for the page. --slices draws what
+compare finds in a run of the State of the Union addresses, trained with their decades as slices, and nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,12 +73,18 @@ def wordforest(*arguments: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", help="text, or a counts folder")
+    parser.add_argument("corpus", nargs="?", help="text, or a counts folder")
+    parser.add_argument("--slices", type=Path, help="a run with slices", metavar="RUN")
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     parser.add_argument("--runs", type=Path, default=Path("build/pictures"))
     options = parser.parse_args()
     runs, out = options.runs, options.out
     out.mkdir(parents=True, exist_ok=True)
+    if options.slices:
+        draw_slices(options.slices, runs, out)
+        return
+    if options.corpus is None:
+        parser.error("give a corpus, or --slices RUN")
     counts = Path(options.corpus)
     if not (counts / "counts.safetensors").exists():
         counts = runs / "counts"
@@ -95,6 +104,17 @@ def main() -> None:
     if Path(options.corpus).is_file():  # counts are no text to train on
         tool = [sys.executable, str(Path(__file__).with_name("recording.py")), options.corpus]
         subprocess.run([*tool, "--out", str(out / "recording.svg")], check=True)
+
+
+def draw_slices(run: Path, runs: Path, out: Path) -> None:
+    """Draw the figure of a comparison of slices, and two of them on the page."""
+    folder, page, figure = runs / "compared", out / "compare-slices.png", out / "compare-sotu.png"
+    wordforest("compare", str(run), "--out", str(folder), "--force", "-k", "1")
+    shutil.copyfile(folder / "compare.png", figure)
+    tool = [sys.executable, str(Path(__file__).with_name("explorer.py")), "page", "/slices?a=1850&b=2010"]
+    subprocess.run([*tool, str(run), "--compare", str(folder), "--out", str(page)], check=True)
+    for picture in (page, figure):
+        shrink(picture)
 
 
 def shrink(picture: Path) -> None:

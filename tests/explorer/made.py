@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from urllib.parse import quote
 
@@ -94,6 +95,52 @@ def made_documents(folder: Path, *, texts: bool = True) -> Collection:
         texts=records if texts else None,
     )
     return open_collection(folder, made_run().vectors, {})
+
+
+TIMES = ("1990", "2000", "2010", "2020")
+
+
+def made_comparison(folder: Path, names: tuple[str, ...] = TIMES) -> Path:
+    """What `compare` writes of four slices, of time if they are TIMES; some of its words are hard to show.
+
+    Node 1 grows from 2 % to 16 %, surely; node 2 shrinks, but its intervals overlap; all others stay. A node is told by
+    its label, and node 7 is known in no slice but the first.
+    """
+    share = np.full((len(FOREST), 4), 0.1)
+    share[1], share[2] = [0.02, 0.04, 0.08, 0.16], [0.1, 0.09, 0.08, 0.07]
+    low, high = 0.9 * share, 1.1 * share
+    low[2], high[2] = 0.01, 0.2
+    known: list[list[float | None]] = [table.ravel().tolist() for table in (share, low, high)]
+    for column in known:
+        column[29:32] = [None] * 3
+    is_time = names == TIMES
+    nodes = {
+        "node": np.repeat(np.arange(len(FOREST)), 4).tolist(),
+        "label": [f"label {node}" for node in range(len(FOREST)) for _ in names],
+        "parent": np.repeat(FOREST.parent, 4).tolist(),
+        "slice": [*names] * len(FOREST),
+        **dict(zip(("share", "low", "high"), known, strict=True)),
+    }
+    words: dict[str, list[object]] = {
+        "word": ["king", HOSTILE[0]],
+        **{"effect": [0.2, 0.1], "p": [1e-9, 0.012], "moved": [True, False]},
+        **{"before": [f"{names[0]} to {names[1]}"] * 2, "after": [f"{names[2]} to {names[3]}"] * 2},
+        **{"count_before": [1200, 30], "count_after": [900, 40], "node_before": [3, 6], "node_after": [8, 6]},
+        **{"contexts_before": [["man", "queen"], []], "contexts_after": [["woman"], [HOSTILE[1]]]},
+        "example_before": [["doc 1: then the [king] left"], [f"a/b: x [{HOSTILE[0]}] <i>y</i>"]],
+        "example_after": [["doc 2: a [king] size bed"], []],
+        **{"gained": [["label 8", "label 5"], []], "lost": [["label 1"], []]},
+        "frequency": [[100.0, 90.5, 60.0, 0.0], [1.0, 2.0, 3.0, 4.0]],
+    }
+    rows = [(name, names[1 + i % 3], kind) for i, name in enumerate(["queen", *HOSTILE]) for kind in ("came", "less")]
+    vocabulary = dict(zip(("word", "slice", "kind"), zip(*rows, strict=True), strict=True))
+    vocabulary |= {"before": [0.0, 50.0] * (len(rows) // 2), "after": [1234.5, 5.0] * (len(rows) // 2)}
+    changes = {"node": [1, 1], "slice": [names[1], names[3]], "before": [0.02, 0.05], "after": [0.09, 0.16]}
+    found = {"slices": names, "is_time": is_time, "documents": [10] * 4, "n_tested": 50, "nodes": nodes, "words": words}
+    found |= {"vocabulary": vocabulary, "changes": changes if is_time else {name: [] for name in changes}}
+    folder.mkdir(exist_ok=True)
+    (folder / "compare.json").write_text(json.dumps(found), encoding="utf-8")
+    return folder
 
 
 def _table(name: str, values: list[str]) -> dict[str, list[object]]:

@@ -13,10 +13,11 @@ import matplotlib
 import pytest
 
 from tests.figures.drawn import groups_of, planted
+from tests.figures.test_slices import CHANGES, SHARES, YEARS, made
 from wordforest import store
 from wordforest.coder.forest import Forest
 from wordforest.errors import MissingExtraError
-from wordforest.figures import differences, heatmap, over_time, sunburst, treemap, trees, word_map
+from wordforest.figures import compared, differences, heatmap, over_time, sunburst, treemap, trees, word_map
 from wordforest.vectors import Vectors
 
 ODD = ("$x$", "$", "<b>&amp;</b>", "a\\b_{c}", "語", "\N{WOLF FACE}", "مرحبا", "x" * 200)
@@ -33,6 +34,8 @@ def draw_all() -> dict[str, Any]:
         "sunburst": sunburst(Forest([-1, 0]), [1, 0.5], ["a", "b"]),
         "time": over_time(["1990-01-01", "1991-01-01"], [[0.1], [0.2]], [[0.0], [0.1]], [[0.2], [0.3]], ["a"]),
         "groups": differences(["x", "y"], ["a"], [[0.1], [-0.1]], [[0.0], [0.0]]),
+        "times compared": compared(made(YEARS, SHARES, is_time=True, changes=CHANGES)),
+        "slices compared": compared(made(["x", "y"], [[0.1, 0.2], [0.2, 0.1]], is_time=False)),
     }
 
 
@@ -51,7 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
 
 def test_the_same_figure_gives_the_same_bytes(files: list[dict[str, bytes]]) -> None:
     first, second = files
-    assert len(first) == 9
+    assert len(first) == 11
     assert [name for name in first if first[name] != second[name]] == []
 
 

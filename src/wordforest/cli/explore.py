@@ -21,6 +21,7 @@ def explore(
     top_words: int = option(3000, "Words that --export keeps, most frequent first.", min=1),
     documents: Path | None = option(None, "Folder that `documents` wrote with the first run.", metavar="FOLDER"),
     top_documents: int = option(300, "Documents that --export keeps, typical ones first.", min=1),
+    compare: Path | None = option(None, "Folder that `compare` wrote with the first run.", metavar="FOLDER"),
     stop_words: Path | None = STOP_WORDS,
     *,
     force: bool,
@@ -34,7 +35,7 @@ def explore(
         from wordforest.explorer.page import page_text
         from wordforest.store import write_text
 
-        models = open_models(vectors, note, stop_words=ignored, documents=documents)
+        models = open_models(vectors, note, stop_words=ignored, documents=documents, compare=compare)
         write_text(export, page_text(models, top_words=top_words, kept_documents=top_documents))
         sys.stderr.write(f"wrote {export}: {export.stat().st_size / 1e6:.1f} MB, opens in any browser\n")
         return
@@ -45,7 +46,7 @@ def explore(
     if not is_local(host):
         note(f"at {host} others on the network can read these vectors too.")
     with listen(host, port) as listener:
-        models = open_models(vectors, note, stop_words=ignored, documents=documents)
+        models = open_models(vectors, note, stop_words=ignored, documents=documents, compare=compare)
         for model in models:
             model.warm()
         server = open_server(make_app(models, host=host), listener)

@@ -19,6 +19,7 @@ from wordforest.coder.forest import Forest
 from wordforest.errors import InputError
 from wordforest.explorer.documents import Collection, open_collection
 from wordforest.explorer.maps import Points, forest_points, pca_points
+from wordforest.explorer.slices import open_slices
 from wordforest.reading import label_nodes
 from wordforest.reading.labels import is_grammar
 from wordforest.store import Run
@@ -37,7 +38,7 @@ class Model:
 
     ``counts`` (V,) and ``dictionary`` (V, M), whose rows are the words as contexts, are None where a file of vectors
     does not hold them. ``stop_words`` should name no node. ``notes`` are what was written about nodes, and ``folder``
-    is that of the run, where more can be written.
+    is that of the run, where more can be written. ``slices`` is a comparison of them, as the page has it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Model:
     dictionary: NDArray[np.float32] | None = None
     stop_words: Words[str] = ()
     documents: Collection | None = None
+    slices: dict[str, Any] | None = None
     notes: dict[int, NodeNote] = field(default_factory=dict)
     folder: Path | None = None
 
@@ -112,10 +114,11 @@ def open_models(
     *,
     stop_words: Words[str] = (),
     documents: Path | None = None,
+    compare: Path | None = None,
 ) -> list[Model]:
     """Return the models of run folders or files of vectors; what a person should know goes to ``on_notice``.
 
-    The folder of ``documents`` goes with the first.
+    The folders of ``documents`` and of ``compare`` go with the first.
     """
     if not 1 <= len(names) <= MAX_MODELS:
         raise InputError(f"{len(names)} models came, but a page shows 1 to {MAX_MODELS} side by side. Give fewer.")
@@ -137,6 +140,8 @@ def open_models(
         D = None if is_edited else models[0].dictionary
         kept: Any = {"folder": None, "notes": dict(found.vectors.notes)} if is_edited else {}
         models[0] = replace(models[0], vectors=found.vectors, dictionary=D, documents=found, **kept)
+    if compare is not None:
+        models[0] = replace(models[0], slices=open_slices(compare, models[0].forest))
     return models
 
 
@@ -217,6 +222,7 @@ def summary(model: Model) -> dict[str, Any]:
         "stability": _rounded(model.vectors.nodes.get("stability")),
         "weights": _rounded(model.vectors.weights),  # of nodes in cosines
         "documents": model.documents.summary() if model.documents is not None else None,
+        "slices": model.slices,
         "depths": [
             {"nodes": len(used), "unused": int((used == 0).sum()), "share": float(used.mean() / len(model.words))}
             for used in levels

@@ -45,7 +45,8 @@ def page_text(models: Sequence[Model], *, top_words: int = TOP_WORDS, kept_docum
     if top_words < 1:
         raise InputError(f"{top_words} words came, but the page needs at least one. Raise --top-words.")
     examples = find_examples(models)
-    data = [model_data(model, top_words, [*examples.compare, *examples.analogy]) for model in models]
+    moved = [row["word"] for row in (models[0].slices or {"moved": []})["moved"]]
+    data = [model_data(model, top_words, [*examples.compare, *examples.analogy, *moved]) for model in models]
     data[0]["examples"] = examples._asdict()
     for model, one in zip(models, data, strict=True):
         if model.documents is not None:

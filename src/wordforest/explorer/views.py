@@ -1,7 +1,8 @@
 """What each page shows, as plain data: an address and models in, dictionaries of words and numbers out. No markup.
 
 Addresses are /word/king, /across/king, /node/12, /compare/a,b, /analogy/a,b,c, /map?node=3; with documents also
-/documents, /documents/12?from=20, /document/7, /context/king?sort=right and /context?node=12.
+/documents, /documents/12?from=20, /document/7, /context/king?sort=right and /context?node=12; with a comparison of
+slices /slices?a=1790&b=2020&node=3, /moved, /moved/king and /vocabulary?kind=more.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ MAX_COMPARED = 5
 NEIGHBORS = 15
 _CARD_WORDS = 15
 _LISTED = 8  # nodes shared and nodes where words part
-KINDS = ("", "word", "across", "node", "compare", "analogy", "map", "documents", "document", "context")
+SLICES = ("slices", "moved", "vocabulary")
+KINDS = ("", "word", "across", "node", "compare", "analogy", "map", "documents", "document", "context", *SLICES)
 _NODE_DOCUMENTS = 5  # on the page of a node
 _LONGEST = 8000  # characters of an address
 _SORTS: tuple[Sort, ...] = ("document", "left", "right", "strength")
@@ -54,7 +56,7 @@ def parse_route(address: str, n_models: int = 1) -> Route:
     path, _, query = address.partition("?")
     kind, _, rest = path.removeprefix("/").partition("/")
     options = dict(parse_qsl(query, keep_blank_values=True))
-    if kind not in KINDS or (rest and kind in ("", "map")):
+    if kind not in KINDS or (rest and kind in ("", "map", "slices", "vocabulary")):
         raise UnknownPageError(f"there is no page {unquote(path)!r}. Start at /.")
     model = _whole(options.get("model", "0"), "model")
     if model >= n_models:
@@ -89,6 +91,8 @@ def page_view(models: list[Model], route: Route) -> dict[str, Any]:
         if documents is None:
             raise UnknownPageError("there are no documents here. Start with: wordforest explore RUN --documents FOLDER")
         view |= {"model": route.model, **documents_view(documents, route)}
+    elif route.kind in SLICES and (reason := _lacks_slices(models[0], words)):
+        raise UnknownPageError(reason)
     elif route.kind in ("word", "across") and route.words:
         view["panels"] = [word_view(model, route.words[0]) for model in models]
     elif route.kind == "compare":
@@ -123,7 +127,18 @@ def exists(models: list[Model], route: Route) -> bool:
     if route.kind in ("documents", "document", "context"):
         documents = models[route.model].documents
         return documents is not None and (route.kind == "context" or 0 <= route.row < max(len(documents), 1))
+    if route.kind in SLICES:
+        return not _lacks_slices(models[0], route.words)
     return all(any(spelled(model, word) in model.vectors for model in models) for word in route.words)
+
+
+def _lacks_slices(model: Model, words: Sequence[str]) -> str:
+    """Return why there is no page about slices, or about a word in them; empty where there is."""
+    if model.slices is None:
+        return "there are no slices here. Start with: wordforest explore RUN --compare FOLDER"
+    known = {row["word"] for row in model.slices["moved"]}
+    unknown = [word for word in words if spelled(model, word) not in known]
+    return f"{unknown[0]!r} is not among the words that changed their company. See /moved." if unknown else ""
 
 
 def node_card(model: Model, node: int, k: int = _CARD_WORDS) -> dict[str, Any]:
@@ -241,7 +256,7 @@ def quantised(rows: NDArray[np.float64]) -> tuple[NDArray[np.int16], NDArray[np.
 
 
 def _words(kind: str, rest: str, options: dict[str, str]) -> tuple[str, ...]:
-    if kind in ("word", "across", "context"):
+    if kind in ("word", "across", "context", "moved"):
         return (unquote(rest),) if rest else tuple(filter(None, [options.get("w", "")]))
     words = tuple(unquote(part) for part in rest.split(",") if part)
     words = words if kind == "analogy" else tuple(dict.fromkeys(words))

@@ -1,7 +1,8 @@
-"""Pictures of vectors and of documents. Each function takes data and returns a matplotlib Figure to save."""
+"""Pictures of vectors, of documents and of slices. Each function takes data and returns a matplotlib Figure to save."""
 
 from wordforest.figures.groups import differences
 from wordforest.figures.heatmap import heatmap
+from wordforest.figures.slices import compared
 from wordforest.figures.style import COLORBLIND, PALETTES, PAPER, PRINT, SCREEN, Palette, Style
 from wordforest.figures.sunburst import sunburst
 from wordforest.figures.time import over_time
@@ -20,6 +21,7 @@ __all__ = [
     "Palette",
     "Projection",
     "Style",
+    "compared",
     "differences",
     "drawable",
     "heatmap",

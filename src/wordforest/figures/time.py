@@ -52,7 +52,7 @@ def over_time(
         )
     if not values.shape == below.shape == above.shape == (len(times), len(names)):
         raise InputError(f"expected shares of {len(times)} times by {len(names)} nodes, but {values.shape} came.")
-    x = _positions(times)
+    x = positions(times)
     with drawing() as mpl:
         figure = new_figure(style.width, _HEIGHT * style.width)
         axes = figure.add_subplot()
@@ -75,7 +75,7 @@ def over_time(
     return figure
 
 
-def _positions(times: Sequence[Any]) -> Any:
+def positions(times: Sequence[Any]) -> Any:
     """Return times on the axis, (T,): numbers, or dates."""
     try:
         return np.array([float(time) for time in times])

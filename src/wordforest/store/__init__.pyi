@@ -34,6 +34,7 @@ from .formats import read_vectors as read_vectors
 from .formats import vector_files as vector_files
 from .formats import write_vectors as write_vectors
 from .slices import has_slices as has_slices
+from .slices import load_comparison as load_comparison
 from .slices import load_slices as load_slices
 from .slices import save_slices as save_slices
 from .tensors import write_sparse as write_sparse

@@ -44,6 +44,9 @@
     map: (options) => wf.prefix + "/map" + query(options || {}),
     documents: (node, from) => wf.prefix + "/documents" + (node === null ? "" : "/" + node) + query({ from: from || null }),
     document: (row) => wf.prefix + "/document/" + row,
+    slices: (options) => wf.prefix + "/slices" + query(options || {}),
+    moved: (word) => wf.prefix + "/moved" + (word === undefined ? "" : isFolder(word) ? "?w=" + word : "/" + escape(word)),
+    vocabulary: (kind) => wf.prefix + "/vocabulary" + query({ kind }),
     /** Lines of a word, or of the words of a node, which is a number. */
     context: (found, sort) => wf.prefix + "/context" + (typeof found === "number" ? query({ node: found, sort })
       : isFolder(found) ? query({ w: found, sort }) : "/" + escape(found) + query({ sort })),

@@ -78,12 +78,12 @@
   /** The depth that is shown at first: everything for a small forest, two levels for a large one. */
   wf.firstDepth = (model) => (model.parent.length <= 60 ? model.levels - 1 : Math.min(1, model.levels - 1));
 
-  wf.zoom = (model, depth) => {
+  wf.zoom = (model, depth, to = wf.to.forest) => {
     const names = wf.levelNames(model);
     if (names.length < 2) return null;
     return el("div", { class: "zoom nopicture", role: "group", "aria-label": "Zoom from trees to leaves" },
       names.map((name, d) => wf.el("a", {
-        href: wf.to.forest(d), class: d === depth ? "on" : null, "aria-current": d === depth ? "true" : null,
+        href: to(d), class: d === depth ? "on" : null, "aria-current": d === depth ? "true" : null,
         title: "Show nodes down to depth " + d,
       }, name)));
   };

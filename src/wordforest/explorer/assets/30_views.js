@@ -53,7 +53,7 @@
       name: word,
       lead: one && view.panels[0].found ? wf.wordFacts(view.panels[0], wf.models[0]) : null,
       actions: [one ? null : wf.link(wf.to.across(word), "Across models"), wf.link(wf.to.compare([word]), "Compare"), wf.documents() && view.panels[0].found
-        ? wf.link(wf.to.context(word), "In the documents") : null, wf.hasMap ? wf.link(wf.to.map({ word }), "On the map") : null],
+        ? wf.link(wf.to.context(word), "In the documents") : null, wf.hasMoved(word) ? wf.link(wf.to.moved(word), "By slice") : null, wf.hasMap ? wf.link(wf.to.map({ word }), "On the map") : null],
       body: wf.sideBySide(panels),
       csv: () => wf.wordRows(view),
     };
@@ -133,7 +133,7 @@
             { limit, none: "None: no coefficient is above zero." })),
           panel.negative.length ? section("Strongest negative words", wf.bars(panel.negative, { limit })) : null,
           panel.contexts ? contexts(panel.contexts) : null),
-        wf.nodeChanges(view)),
+        wf.nodeChanges(view), index === 0 ? wf.nodeSlices(node) : null),
       el("div", {}, model.drawn ? section("Its tree", wf.cells(model, index, root,
         { depth: model.levels - 1, current: node, labelWords: 3 })) : null, wf.nodeDocuments(view, node)));
     return {

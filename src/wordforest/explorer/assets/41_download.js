@@ -5,6 +5,9 @@
   const { svg } = wf;
   const XLINK = ["href", "tabindex", "aria-label", "class", "data-node", "data-value", "role"];
 
+  const SHAPES = "circle, line, polygon, polyline, text";
+  const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"];
+
   /** CSV with quotes where needed. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
   wf.toCsv = (rows) => rows.map((row) => row.map((cell) => {
     let text = String(cell);
@@ -12,6 +15,9 @@
     return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   }).join(",")).join("\r\n") + "\r\n";
 
+  /** Mixed colours as other programs read them. */
+  const plain = (color) => (color || "").replace(/^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)\)$/,
+    (_, ...parts) => "rgb(" + parts.slice(0, 3).map((part) => Math.round(255 * part)).join(",") + ")");
   const visible = (color) => color && color !== "transparent" && !/, 0\)$/.test(color);
 
   function boxOf(element, style, at) {
@@ -28,7 +34,7 @@
     }
     return svg("rect", { x: at.x(r.left), y: at.y(r.top), width: r.width, height: r.height,
       rx: Math.min(parseFloat(style.borderTopLeftRadius) || 0, r.height / 2),
-      fill: visible(style.backgroundColor) ? style.backgroundColor : "none",
+      fill: visible(style.backgroundColor) ? plain(style.backgroundColor) : "none",
       stroke: framed ? style.borderTopColor : null });
   }
 
@@ -72,11 +78,10 @@
   function copyDrawing(drawing, at) {
     const r = drawing.getBoundingClientRect();
     const copy = drawing.cloneNode(true);
-    const from = drawing.querySelectorAll("circle, line"), to = copy.querySelectorAll("circle, line");
+    const from = drawing.querySelectorAll(SHAPES), to = copy.querySelectorAll(SHAPES);
     from.forEach((shape, i) => {
       const style = getComputedStyle(shape);
-      to[i].setAttribute("stroke", style.stroke);
-      to[i].setAttribute("stroke-width", style.strokeWidth);
+      STYLED.forEach((name) => to[i].setAttribute(name, style.getPropertyValue(name)));
       to[i].removeAttribute("class");
     });
     copy.querySelectorAll("a").forEach((link) => {

@@ -66,7 +66,8 @@
 
   function markNavigation(kind) {
     const page = { forest: "/", node: "/", across: "/across", compare: "/compare", analogy: "/analogy", map: "/map",
-      documents: "/documents", document: "/documents", context: "/documents" }[kind];
+      documents: "/documents", document: "/documents", context: "/documents",
+      slices: "/slices", moved: "/slices", vocabulary: "/slices" }[kind];
     document.querySelectorAll("header.top nav a").forEach((link) => {
       if (link.getAttribute("href") === wf.prefix + page) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -79,6 +80,7 @@
     history.scrollRestoration = "manual";
     if (models.length > 1) document.querySelector("header.top nav").append(wf.el("a", { href: wf.prefix + "/across", title: "One word across models" }, "Across"));
     if (wf.documents()) document.querySelector("header.top nav").append(wf.link(wf.to.documents(null), "Documents"));
+    if (wf.slices()) document.querySelector("header.top nav").append(wf.link(wf.to.slices(), "Slices"));
     wf.searchBox(document.getElementById("search"), { keep: false, free: true, offer: wf.offers,
       label: wf.documents() ? "Search words, nodes, documents" : "Search words and nodes",
       choose: (word, item) => wf.go(item.href || wf.to.word(word)) });

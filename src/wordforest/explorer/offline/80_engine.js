@@ -240,6 +240,12 @@
       return { kind, model: index, panels: [cards[Number(rest)]], ...(documents && !index ? documents.node(Number(rest)) : {}) };
     }
     if (["documents", "document", "context"].includes(kind)) return documents ? ofDocuments(kind, rest, options) : missing("There are no documents.");
+    if (kind === "slices" || kind === "moved" || kind === "vocabulary") {
+      const asked = spelled(rest ? decode(rest) : options.get("w") || "");
+      if (!wf.slices()) return missing("There are no slices.");
+      return asked && !wf.hasMoved(asked) ? missing("That word is not among those that changed their company.")
+        : { kind, words: asked ? [asked] : [], panels: [] };
+    }
     if (kind === "word" || kind === "across") {
       const word = example ? words[0] : spelled(rest ? decode(rest) : options.get("w") || "");
       return { kind, example, words: word ? [word] : [], panels: word ? models.map((model) => model.word(word)) : [] };
