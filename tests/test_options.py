@@ -107,7 +107,7 @@ def test_training_and_counting_take_just_the_settings_and_what_their_jobs_take()
         ("count", wf.count_corpus, (CountSettings,)),
     ):
         names = {one.name for part in parts for one in fields(part)} | {*inspect.signature(function).parameters}
-        shell = {"preset", "settings", "quiet", "json", "verbose"}
+        shell = {"preset", "settings", "quiet", "json", "verbose", "slice"}  # slice: slices by name
         assert {row.name for row in taken_by(command)} - shell == names - {"corpus", "report", "settings"}
 
 

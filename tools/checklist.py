@@ -64,7 +64,9 @@ GALLERY = together(files("docs/gallery*"), makes("gallery"))
 TESTED = together(tests_of_rooms, makes("test"), files(".ci/run"))
 PROMISED = together(promises, files("tests/house/test_docs.py"))
 MEASURED = together(figures("README.md", "docs/*.md"), makes("reports", "figures"))
-SITE = together(makes("docs"), says("mkdocs.yml", "^strict: true", "reference/index.md"), says(".ci/run", r"^make .*\bdocs\b"))
+SITE = together(
+    makes("docs"), says("mkdocs.yml", "^strict: true", "reference/index.md"), says(".ci/run", r"^make .*\bdocs\b")
+)
 STYLE = together(
     says("Makefile", "ruff check", "ruff format --check", "mypy"),
     files(".pre-commit-config.yaml", ".devcontainer/devcontainer.json", "src/wordforest/py.typed"),

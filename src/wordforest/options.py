@@ -225,6 +225,12 @@ def _tokenizer(value: Any) -> str:
     return str(value)
 
 
+def _named_paths(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not all(isinstance(one, str) and all(one.partition("=")[::2]) for one in value):
+        raise ValueError
+    return tuple(value)
+
+
 POSITIVE = Kind("a whole number", _whole, int, "[1, inf)")
 NATURAL = Kind("a whole number", _whole, int, "[0, inf)")
 SEED = NATURAL._replace(range=f"[0, {1 << 63})")
@@ -245,6 +251,7 @@ WEIGHING = TEXT._replace(metavar="none|abs|count:P,T,L|glove:X,P")
 _SPLITTERS = "words, whitespace, jieba, spacy:MODEL or regex:PATTERN"
 TOKENIZER = Kind(f"{_SPLITTERS}, or in Python a function", _tokenizer, metavar="NAME")
 PATH = Kind("the name of a file or folder", Path, Path)
+NAMED_PATHS = Kind("names and paths, as in 1990s=nineties.txt", _named_paths, list[str], metavar="NAME=PATH")
 WORDS = Kind("words, as in ('king', 'queen')", _words, metavar="FILE")
 WHOLES = several(_whole, int, "3,3")
 REALS = several(_real, float, "0.5,0.8,1")
@@ -327,6 +334,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("smoothing", WEIGHT, 1.0, "association", "Power of the context counts."),
         Option("shift", WEIGHT, 0.0, "association", "Shift of sppmi."),
         Option("spelling", WEIGHT, 0.0, "association", _SPELLING),
+        Option("slice", NAMED_PATHS, (), "train count", "A slice of the text, for compare; may be repeated."),
         Option("slices", COLUMN, None, "train count", _SLICES),
         Option("bins", COLUMN._replace(metavar="N|UNIT"), None, "train count", _BINS),
         Option("extendable", FLAG, False, "count", "Keep the counts of rare words, too, so that text can be added."),

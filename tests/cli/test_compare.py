@@ -65,7 +65,7 @@ def test_count_keeps_slices_for_train(folder: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--between", "1990,1991"), "there is no slice '1991'. There are: 1990, 2004"),
-        (("--slice", "old"), "expected a name and a path"),
+        (("--slice", "old"), "it must be names and paths, as in"),
         (("--slice", "a=b.txt", "--slices", "year"), "Leave one of the two out"),
     ],
 )

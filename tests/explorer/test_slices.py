@@ -134,6 +134,6 @@ def test_the_page_and_the_figure_are_made_of_what_the_command_writes(tmp_path):
         result = run_command(*command)
         assert result.returncode == 0, result.stderr
     found = open_models([str(run)], compare=folder)[0].slices
-    assert (found["names"], found["is_time"]) == (["new", "old"], False)
+    assert (found["names"], found["is_time"]) == (["old", "new"], False)
     assert len(found["share"]) == 3
     assert (folder / "compare.png").exists() == (find_spec("matplotlib") is not None)

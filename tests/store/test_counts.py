@@ -91,9 +91,7 @@ def test_damaged_counts_are_seen_without_reading_them_whole(tmp_path: Path, dama
         read_counts(folder, mapped=True)
 
 
-@pytest.mark.parametrize(
-    "measure", [pmi, ppmi, lambda counts, **more: ppmi(counts, shift=0.3, smoothing=0.75, **more)]
-)
+@pytest.mark.parametrize("measure", [pmi, ppmi, lambda counts, **more: ppmi(counts, shift=0.3, smoothing=0.75, **more)])
 def test_association_in_files_has_the_same_bits(tmp_path: Path, measure: Any) -> None:
     counts = table()
     *_, mapped, _ = read_counts(folder_of(counts, tmp_path / "c"), mapped=True)

@@ -61,7 +61,6 @@ def option(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A
 _CORPUS = "Text files, tables, folders, globs or URLs, plain or compressed; - is standard input."
 CORPUS = argument("CORPUS", _CORPUS)
 CORPUS_OR_SLICES = typer.Argument(None, metavar="CORPUS", help=_CORPUS)
-SLICE = option(None, "A slice of the text to compare with others, by its name. Repeated.", metavar="NAME=PATH")
 VECTORS = argument("VECTORS", "A run folder, or a file of vectors.")
 STOP_WORDS = option(None, "File of words, one a line, that should name no node.", "--stop-words", metavar="FILE")
 

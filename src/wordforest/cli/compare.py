@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import typer
 
-from wordforest.cli.command import SLICE, argument, command, option, propose, reporter
+from wordforest.cli.command import argument, command, option, propose, reporter
 from wordforest.cli.train import by_name
 from wordforest.errors import InputError
 
@@ -25,7 +25,6 @@ def compare(
     docs: list[str] | None = _DOCS,
     by: Literal["slice"] = option("slice", "What is compared."),
     slices: str | None = option(None, "Column that says which slice a text belongs to, or folder.", metavar="COLUMN"),
-    slice: list[str] | None = SLICE,  # noqa: A002 as it is typed
     bins: str | None = option(None, "Slices that are times in bins: a number, or decade, year, month, day."),
     between: str | None = option(None, _BETWEEN, metavar="NAMES"),
     level: float = option(0.05, "Share of false discoveries to live with.", min=0.0, max=1.0),
@@ -34,6 +33,7 @@ def compare(
     form: Literal["table", "json"] = option("table", "What is printed.", "--format"),
     k: int = option(12, "Rows of each table that are printed.", "-k", min=1),
     *,
+    slice: tuple[str, ...],  # noqa: A002 as it is typed
     seed: int,
     workers: int | None,
     force: bool,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from wordforest.cli.command import (
     CORPUS,
     CORPUS_OR_SLICES,
-    SLICE,
     argument,
     command,
     note,
@@ -30,7 +30,6 @@ COUNTRIES = ("france", "spain", "mexico", "germany", "japan", "china", "russia",
 @command()
 def train(
     corpus: list[str] | None = CORPUS_OR_SLICES,
-    slice: list[str] | None = SLICE,  # noqa: A002 as it is typed
     *,
     quiet: bool,
     json: bool,
@@ -43,7 +42,7 @@ def train(
     from wordforest.jobs.train import train as run_train
 
     with reporter(quiet, json) as report:
-        made = run_train(*sliced(corpus, slice, options), report=report, **options)
+        made = run_train(*sliced(corpus, options), report=report, **options)
         propose_reading(report, made, options["out"])
         _name_presets(report, options.get("preset", default("preset")))
 
@@ -52,10 +51,11 @@ def _is_counted(name: str) -> bool:
     return (Path(name) / "counts.safetensors").is_file()
 
 
-def sliced(corpus: list[str], slices: list[str] | None, options: dict[str, Any]) -> list[Any]:
-    """Return the corpus, and put slices given one by one among the options."""
+def sliced(corpus: list[str], options: dict[str, Any]) -> list[Any]:
+    """Return the corpus, and put slices given one by one where Python takes all slices."""
     from wordforest.text.reader import Corpus
 
+    slices = options.pop("slice", ())
     if not slices:
         return [Corpus(corpus) if corpus else None]
     if corpus or options.get("slices"):
@@ -64,15 +64,12 @@ def sliced(corpus: list[str], slices: list[str] | None, options: dict[str, Any])
     return [None]
 
 
-def by_name(slices: list[str]) -> dict[str, Any]:
+def by_name(slices: Sequence[str]) -> dict[str, Any]:
     """Return the paths of --slice NAME=PATH by their names; a name may come again, with more paths."""
     from wordforest.text.reader import Corpus
 
     found: dict[str, list[str]] = {}
-    for one in slices:
-        name, _, path = one.partition("=")
-        if not (name and path):
-            raise InputError(f"--slice {one}: expected a name and a path, as in --slice 1990s=nineties.txt.")
+    for name, _, path in (one.partition("=") for one in slices):
         found.setdefault(name, []).append(path)
     return {name: Corpus(paths) for name, paths in found.items()}
 
@@ -87,7 +84,6 @@ def _name_presets(report: Any, chosen: str) -> None:
 @command()
 def count(
     corpus: list[str] | None = CORPUS_OR_SLICES,
-    slice: list[str] | None = SLICE,  # noqa: A002 as it is typed
     *,
     quiet: bool,
     json: bool,
@@ -97,7 +93,7 @@ def count(
     from wordforest.jobs.count import count_corpus
 
     with reporter(quiet, json) as report:
-        count_corpus(*sliced(corpus or [], slice, options), report=report, **options)
+        count_corpus(*sliced(corpus or [], options), report=report, **options)
         propose(report, f"train {shlex.quote(str(options['out']))} --out RUN")
 
 

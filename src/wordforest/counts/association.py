@@ -85,7 +85,7 @@ def ppmi(
     allocate: Allocate = np.empty,
     executor: Executor = ONE_THREAD,
 ) -> sparse.csr_array:
-    """Positive PMI, ``max(x_vc - shift, 0)``, (V, C) float32; zeros are not stored. Other arguments are those of ``pmi``.
+    """Positive PMI, ``max(x_vc - shift, 0)``, (V, C) float32; zeros are not stored. Arguments are those of ``pmi``.
 
     With ``shift = log k`` it is what k negative samples of word2vec factorise (Levy and Goldberg 2014).
 
