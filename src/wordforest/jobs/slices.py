@@ -127,6 +127,7 @@ def compare(
     documents: Any = None,
     *,
     slices: By | None = None,
+    text: str | None = None,
     bins: int | str | None = None,
     between: Sequence[Any] | None = None,
     level: float = LEVEL,
@@ -141,7 +142,8 @@ def compare(
     """Compare slices of text on the forest of a run: nodes, words that moved, words that came and went, changes.
 
     The slices are those that the run was trained with, or ``documents`` with ``slices``: the column of a table,
-    ``"folder"``, a mapping of names to documents, or a name for each document. ``between`` names those to compare, each
+    ``"folder"``, a mapping of names to documents, or a name for each document; ``text`` is the column of the texts.
+    ``between`` names those to compare, each
     against the others; all if left out. ``level`` is the share of false discoveries to live with. ``out`` also writes
     tables and ``compare.json`` to a folder.
 
@@ -155,6 +157,7 @@ def compare(
     """
     loaded = run if isinstance(run, Run) else store.load_run(run)
     rules = TextRules.of(loaded.config)
+    rules = rules if text is None else replace(rules, text=text)
     vocabulary = Vocabulary(loaded.words, loaded.counts, rules.known_phrases)
     with Job(out, force=force, workers=workers, report=report) as job:
         if slices is not None:
