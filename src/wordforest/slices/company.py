@@ -14,8 +14,8 @@ T is the sum of squares between slices (as in PERMANOVA, Anderson 2001), all nod
 many weak differences, leaves see narrow ones. Its p comes from permuting the slices of the documents that have the
 word. So it takes nothing for granted of how words lie in documents, and does not mind that a word became more frequent.
 All that permuting needs is the products of documents, r_d . r_e. It ends early where chance does as well ten times
-(Besag and Clifford 1991); where it never does, the tail goes on as a Pearson III curve through the moments of the
-permuted T.
+(Besag and Clifford 1991); where it never does, the tail goes on from the upper tenth of the permuted T as that of a sum
+of squares does, exponentially.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ VIEWS = 3  # left, right, around
 LEAST = 3  # documents with the word, below which a slice is left out of its test
 _UNITS = 256  # documents of a word that are permuted one by one; more are pooled to so many
 _OCCURRENCES = 4000  # of a word that are looked at; of more every second, third, ...
+_MORE = 16  # times as many permutations, at most, where documents are few
+_TOP = 0.1  # of the permuted T that the tail begins with
 _ENOUGH = 10  # permutations that do as well, after which no more are made
 _BLOCK = 32  # words of a task that tests them
 _WIDE = 1024  # words of a task that looks around them
@@ -163,10 +165,12 @@ class Scene:
         R = _scaled(_residuals(U, n))[np.argsort(label, kind="stable")]
         if not R.size:
             return 0.0, 0.0, 1.0, len(sizes)
-        observed, above, drawn = _permuted(R @ R.T, sizes, permutations, seed * 1_000_003 + word)
+        most = permutations * min(max((_UNITS // len(R)) ** 2, 1), _MORE)  # of few documents more, for the same time
+        observed, above, drawn = _permuted(R @ R.T, sizes, most, seed * 1_000_003 + word)
         by_chance = float(drawn.mean())
         effect = (observed - by_chance) / max(R.shape[1] - by_chance, 1e-12)
-        return effect, *_tail(observed, above, drawn), len(sizes)
+        z, p = _tail(observed, above, drawn)
+        return effect, z, max(p, _fewest(sizes)), len(sizes)
 
 
 def _residuals(U: Any, n: Any) -> Any:
@@ -182,16 +186,25 @@ def _scaled(R: Any) -> Any:
 
 def _tail(observed: float, above: int, drawn: Floats) -> tuple[float, float]:
     """Return z and p of a statistic, given those of permutations."""
-    from scipy.stats import pearson3
-
     mean, deviation = float(drawn.mean()), float(drawn.std())
     if deviation <= 1e-12 * abs(mean):
         return 0.0, 1.0
     z = (observed - mean) / deviation
     if above >= _ENOUGH:
         return z, above / len(drawn)
-    skew = max(float((((drawn - mean) / deviation) ** 3).mean()), 0.0)
-    return z, float(min(max(pearson3.sf(z, skew), 1e-300), (above + 1) / (len(drawn) + 1)))
+    from_here = float(np.quantile(drawn, 1 - _TOP))
+    beyond = drawn[drawn > from_here]
+    excess = float((beyond - from_here).mean()) if len(beyond) else 0.0
+    p = len(beyond) / len(drawn) * np.exp(-(observed - from_here) / excess) if excess > 0 else 0.0
+    return z, float(min(max(p, 1e-300), (above + 1) / (len(drawn) + 1)))
+
+
+def _fewest(sizes: Int64s) -> float:
+    """Return the least p that so few documents can have: one over the number of ways to deal them into slices."""
+    from scipy.special import gammaln
+
+    ways = gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum()
+    return float(min(np.exp(-ways) * (2 if len(sizes) == 2 and sizes[0] == sizes[1] else 1), 1.0))
 
 
 @kernel
@@ -222,6 +235,7 @@ def _gathered(
         few = min(n_documents[s], LEAST)
         n_units[s] = n_documents[s] if N <= _UNITS else max(n_documents[s] * _UNITS // N, few)
         offset[s + 1] = offset[s] + n_units[s]
+    pooled = N > _UNITS
     U = np.zeros((offset[S], 3 * M), np.float32)
     n, label = np.zeros(offset[S], np.float32), np.zeros(offset[S], np.int32)
     seen = np.zeros(S, np.int64)
@@ -231,7 +245,9 @@ def _gathered(
         d = document[p]
         if d != before:
             s = code[d]
-            unit = offset[s] + seen[s] % n_units[s]
+            # at random, not in turn: neighbours are alike, and pools that share them out evenly differ too little
+            number = np.int64((np.uint64(d + 1) * np.uint64(11400714819323198485)) >> np.uint64(33))
+            unit = offset[s] + (number if pooled else seen[s]) % n_units[s]
             label[unit] = s
             seen[s] += 1
             before = d
@@ -253,7 +269,10 @@ def _gathered(
                     j = indices[t]
                     U[unit, side * M + j] += near * data[t]
                     U[unit, 2 * M + j] += data[t]
-    return U, n, label
+    if not pooled:
+        return U, n, label
+    used = np.flatnonzero(n)  # a pool that nothing came into is none
+    return U[used], n[used], label[used]
 
 
 @kernel
