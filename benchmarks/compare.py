@@ -32,13 +32,12 @@ from scipy import sparse
 
 import wordforest as wf
 from wordforest import store
-from wordforest.coder.forest import Forest
 from wordforest.counts import WindowRules
 from wordforest.documents.groups import adjusted
 from wordforest.jobs.slices import load_slices
 from wordforest.slices import Slices
-from wordforest.slices.company import Scene
-from wordforest.slices.comparison import node_shares, testable
+from wordforest.slices.company import Scene, _gathered
+from wordforest.slices.comparison import node_shares, nodes_of_one, testable
 from wordforest.slices.usage import sum_up, usage
 from wordforest.slices.words import contexts
 from wordforest.text.tokens import NUMBER, RARE
@@ -62,7 +61,7 @@ def planted(asked: argparse.Namespace) -> None:
     words = [word for part in plan for word in part["controls"] + [pair[1] for pair in part["pairs"]]]
     rows = np.array([index[word] for word in words])
     found = {
-        "this test": Scene(slices, node_shares(run.vectors), run.forest).changes(rows).z,
+        "this test": Scene(slices, node_shares(run.vectors), nodes_of_one(run.vectors)).changes(rows).z,
         "the same on 100 singular vectors": singular(slices, asked.work).changes(rows).z,
         "skip-gram, Procrustes": rotated(slices, words),
         "keyness": keyness(slices)[rows],
@@ -136,9 +135,20 @@ def singular(slices: Slices, work: Path) -> Scene:
     U, s, _ = randomized_svd(X, 100, random_state=0, n_iter=2)
     rows = U * s**0.5
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    scene = Scene(slices, sparse.csr_array(rows.astype(np.float32)), Forest([-1] * 100))
-    scene._scale[:] = 1.0  # shares have a base; coordinates have none
-    return scene
+    return Plain(slices, sparse.csr_array(rows.astype(np.float32)))
+
+
+class Plain(Scene):
+    """A scene of coordinates, which have signs: no style, and no whole to share out."""
+
+    def _style(self, _: Any) -> np.ndarray:
+        self._roots = np.zeros_like(self._roots)
+        return np.ones_like(self.base)
+
+    def _units(self, word: int) -> Any:
+        one = self.slices
+        places = (one.positions, one.document, one.code)
+        return _gathered(word, one.ids, *places[0], *places[1:], self._csr, len(one.names), self.base.shape[1])
 
 
 def rotated(slices: Slices, words: list[str]) -> np.ndarray:
@@ -175,7 +185,7 @@ def alarms(asked: argparse.Namespace) -> None:
     for n in range(asked.splits):
         code = (rng.permutation(len(slices.code)) % 2).astype(np.int32)
         halves = Slices(slices.words, slices.ids, slices.borders, code, ("a", "b"), slices.documents)
-        words = Scene(halves, shares, run.forest).changes(testable(halves), seed=n)
+        words = Scene(halves, shares, nodes_of_one(run.vectors)).changes(testable(halves), seed=n)
         nodes, frequencies = (usage(halves, sum_up(halves, one)) for one in (shares, None))
         often = halves.frequencies.sum(axis=0) >= 20
         every = [words.p, nodes.p[0], frequencies.p[0, often]]

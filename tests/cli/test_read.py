@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import shutil
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +146,9 @@ def test_labels_leave_out_stop_words_and_take_names_from_the_run(readable: Path,
     names = (tmp_path / "features.tsv").read_text(encoding="utf-8").splitlines()
     assert names[2].split("\t")[1] == f"0.{first['label'][0]}.My_own_name"
     done("explore", run, "--export", tmp_path / "page.html", *stop)
-    assert '["My own name"]' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    packed = re.search(r'id="data">([^<]+)<', (tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert packed
+    assert b'["My own name"]' in zlib.decompress(base64.b64decode(packed[1]))
     users = [word for word, _ in second["positive"]]
     assert "My own name" in done("path", run, *users, *stop).stdout
 

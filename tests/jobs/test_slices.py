@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,3 +114,65 @@ def test_a_damaged_file_of_slices_is_refused(table: Path, tmp_path: Path) -> Non
     (tmp_path / "run" / "slices.safetensors").write_bytes(b"nothing")
     with pytest.raises(InputError, match="not a usable safetensors file"):
         wf.compare(tmp_path / "run")
+
+
+def test_a_wrong_column_is_told_before_learning(table: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no column 'party'"):
+        wf.train(table, slices="party", out=tmp_path / "run", **SMALL)
+    assert not (tmp_path / "run" / "codes.safetensors").exists()
+
+
+def test_a_run_that_lost_its_slices_gets_them_by_resume(table: Path, tmp_path: Path) -> None:
+    wf.train(table, slices="year", out=tmp_path / "run", **SMALL)
+    (tmp_path / "run" / "slices.safetensors").unlink()
+    wf.train(table, slices="year", out=tmp_path / "run", resume=True, **SMALL)
+    assert wf.compare(tmp_path / "run").slices == (1990, 2004)
+
+
+def test_folders_named_one_by_one_are_slices(texts: tuple[list[str], list[str]], tmp_path: Path) -> None:
+    for name, part in zip(("old", "new"), texts, strict=True):
+        (tmp_path / name).mkdir()
+        for i, text in enumerate(part):
+            (tmp_path / name / f"{i:03}.txt").write_text(text)
+    wf.train([tmp_path / "old", tmp_path / "new"], slices="folder", out=tmp_path / "run", **SMALL)
+    assert wf.compare(tmp_path / "run").slices == ("new", "old")
+
+
+def test_functions_dates_frames_and_generators_make_slices(texts: tuple[list[str], list[str]], tmp_path: Path) -> None:
+    import pandas
+
+    old, new = texts
+    days = [pandas.Timestamp("1990-05-01")] * len(old) + [pandas.Timestamp("2004-07-01")] * len(new)
+    frame = pandas.DataFrame({"text": [*old, *new], "day": days})
+    wf.train(frame, slices="day", text="text", tokenizer=str.split, out=tmp_path / "a", **SMALL)
+    assert wf.compare(tmp_path / "a", out=tmp_path / "tables").slices == ("1990-05-01", "2004-07-01")
+    wf.train((text for text in [*old, *new]), slices=frame.day, out=tmp_path / "b", **SMALL)
+    assert wf.compare(tmp_path / "b").sizes["documents"] == [60, 60]
+    found = wf.compare(tmp_path / "a", frame, slices="day", text="text", tokenizer=str.split)
+    assert found.sizes["documents"] == [60, 60]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"corpus": "counts", "slices": "year"}, "slices are read with the text. Count it so"),
+        ({"corpus": "texts.jsonl", "bins": "decade"}, "bins are of slices"),
+        ({"slices": {"a": "-", "b": "texts.jsonl"}}, "standard input cannot be read twice"),
+        ({"corpus": "texts.jsonl", "slices": {"a": "texts.jsonl"}}, "bring their own documents"),
+        ({"corpus": "texts.jsonl", "slices": "folder"}, "is no folder"),
+    ],
+)
+def test_what_cannot_be_sliced_is_told(
+    table: Path, tmp_path: Path, arguments: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts.jsonl").write_bytes(table.read_bytes())
+    wf.count_corpus("texts.jsonl", "counts", min_count=3)
+    with pytest.raises(InputError, match=message):
+        wf.train(arguments.pop("corpus", None), out="run", **arguments)
+
+
+def test_text_cannot_be_added_with_slices(table: Path, tmp_path: Path) -> None:
+    wf.count_corpus(table, tmp_path / "first", extendable=True, min_count=3)
+    with pytest.raises(InputError, match="slices of the text before are not known"):
+        wf.count_corpus(table, tmp_path / "second", add=tmp_path / "first", slices="year", min_count=3)

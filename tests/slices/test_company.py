@@ -8,12 +8,9 @@ from scipy import sparse
 from scipy.stats import kstest
 
 from tests.slices.made import COMMON, MOVES, SEA, SKY, STEADY, documents, sliced
-from wordforest.coder.forest import Forest
 from wordforest.runtime.machine import Threads
 from wordforest.slices import Slices
-from wordforest.slices.company import Scene, _permuted, _residuals, _scaled
-
-FOREST = Forest([-1, -1, -1])
+from wordforest.slices.company import Scene, _fewest, _permuted, _residuals, _scaled
 
 
 def scene_of(slices: Slices) -> Scene:
@@ -21,7 +18,7 @@ def scene_of(slices: Slices) -> Scene:
     place = {**dict.fromkeys(SEA, 0), **dict.fromkeys(SKY, 1)}
     nodes = [place.get(word, 2) for word in slices.words]
     ones = (np.ones(len(nodes), np.float32), (np.arange(len(nodes)), nodes))
-    return Scene(slices, sparse.csr_array(ones, shape=(len(nodes), 3)), FOREST)
+    return Scene(slices, sparse.csr_array(ones, shape=(len(nodes), 3)))
 
 
 def test_a_word_that_moved_is_found_and_one_that_stayed_is_not() -> None:
@@ -54,14 +51,14 @@ def test_p_is_uniform_where_nothing_differs() -> None:
 def test_t_is_the_sum_of_squares_between_slices() -> None:
     rng = np.random.default_rng(0)
     R, sizes = rng.normal(size=(12, 5)).astype(np.float32), np.array([3, 4, 5])
-    observed, above, drawn = _permuted(R @ R.T, sizes, 400, 7)
+    observed, above, drawn = _permuted(R @ R.T, sizes, 1.0, 400, 7)
     parts = np.split(R, [3, 7])
     assert observed == pytest.approx(sum((part.sum(axis=0) ** 2).sum() / len(part) for part in parts), rel=1e-5)
     assert above == (drawn >= observed).sum()
     # the mean of T over all permutations: (S - 1) / (N - 1) of the squares about the mean, and the square of the mean
     centred = R - R.mean(axis=0)
     expected = (centred**2).sum() * 2 / 11 + 12 * (R.mean(axis=0) ** 2).sum()
-    draws = np.concatenate([_permuted(R @ R.T, sizes, 400, seed)[2] for seed in range(40)])
+    draws = np.concatenate([_permuted(R @ R.T, sizes, 1.0, 400, seed)[2] for seed in range(40)])
     assert draws.mean() == pytest.approx(expected, rel=0.1)
 
 
@@ -113,3 +110,33 @@ def test_residuals_of_documents_add_up_to_nothing() -> None:
     R = _residuals(U, n)
     np.testing.assert_allclose(R.sum(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose((_scaled(R) ** 2).sum(axis=0), 1)
+
+
+def independent(rng: np.random.Generator, n: int, length: int, sentence: int) -> list[str]:
+    """Return documents of words that depend on nothing."""
+    words = np.array([*SEA, *SKY, *COMMON, STEADY])
+    found = []
+    for _ in range(n):
+        drawn = rng.choice(words, length)
+        parts = [" ".join(drawn[i : i + sentence]) for i in range(0, length, sentence)]
+        found.append(". ".join(part.capitalize() for part in parts))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((200, 60, 60), (200, 12, 12)), ((100, 60, 20), (100, 60, 5)), ((12, 800, 800), (250, 40, 40))],
+)
+def test_longer_documents_or_sentences_are_no_change_of_company(
+    first: tuple[int, int, int], second: tuple[int, int, int]
+) -> None:
+    """Words that depend on nothing, in documents and sentences of other lengths: few p below 0.05, seed 0."""
+    rng = np.random.default_rng(0)
+    slices = sliced(independent(rng, *first), independent(rng, *second))
+    p = scene_of(slices).changes(np.arange(len(slices.words)), permutations=300).p
+    assert np.nanmean(p < 0.05) < 0.15
+
+
+def test_the_least_p_is_one_over_the_ways_to_deal() -> None:
+    assert _fewest(np.array([3, 3, 3])) == pytest.approx(6 / 1680)
+    assert _fewest(np.array([2, 3])) == pytest.approx(1 / 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from itertools import pairwise
 
 import numpy as np
@@ -72,6 +73,21 @@ def test_some_slices_are_taken_in_the_order_given() -> None:
     assert some.names == ("z", "x")
     assert some.frequencies.tolist() == [[0, 0, 1], [1, 0, 0]]
     assert some.documents == ("0", "2")
+
+
+def test_times_stay_in_order_whatever_order_they_are_named_in() -> None:
+    slices = read([(1990, "a"), (2000, "b"), (2010, "c")]).only([2010, 1990, 2010])
+    assert slices.names == (1990, 2010)
+
+
+def test_names_are_plain_values_and_those_that_look_alike_are_one() -> None:
+    slices = read([(np.int64(1990), "a"), ("1990", "b"), (date(2000, 5, 1), "c")])
+    assert [str(name) for name in slices.names] == ["1990", "2000-05-01"]
+    assert not any(isinstance(name, np.generic | date) for name in slices.names)
+
+
+def test_yes_and_no_are_no_times() -> None:
+    assert not read([(True, "a"), (False, "b")]).is_time
 
 
 def test_an_unknown_slice_is_named_with_those_there_are() -> None:

@@ -78,6 +78,25 @@ def test_a_test_at_its_level_has_few_false_alarms() -> None:
     assert 0.02 < np.mean(np.array(p) < 0.05) < 0.09
 
 
+def test_few_long_documents_make_no_false_alarm() -> None:
+    """12 documents of 1,000 words against 300 of 40, topics alike: p below 0.05 in less than 12 % of 500 cells."""
+    slices, rng, p = sliced(*documents(4)), np.random.default_rng(0), []
+    lengths = np.concatenate((np.full(12, 1000), np.full(300, 40)))
+    code = (lengths == 40).astype(int)
+    for _ in range(100):
+        rate = rng.gamma(2, 0.02, (312, 5))  # documents differ
+        p.append(usage(slices, made(rng.binomial(lengths[:, None], np.minimum(rate, 1)), lengths, code)).p[0])
+    assert np.mean(np.array(p) < 0.05) < 0.12
+
+
+def test_the_root_of_a_single_tree_has_finite_log_odds() -> None:
+    slices = sliced(*documents(6))
+    shares = sparse.csr_array(np.ones((len(slices.words), 1), dtype=np.float32))
+    found = usage(slices, sum_up(slices, shares), shares)
+    assert np.isfinite(found.log_odds).all()
+    np.testing.assert_allclose(found.log_odds, 0, atol=0.1)
+
+
 def test_a_step_in_a_curve_is_found_where_it_is() -> None:
     rng = np.random.default_rng(0)
     code = np.repeat(np.arange(8), 20)

@@ -34,6 +34,19 @@ def test_with_kappa_0_x_is_that_of_the_slice() -> None:
     assert ((X != 0) <= (n > 0)).all()
 
 
+def test_pairs_that_are_added_are_pairs_also_in_a_dynamic_window() -> None:
+    """A neighbour counts six times in a dynamic window of three; what is added counts in neighbours."""
+    slices, rules = sliced(*documents(8)), WindowRules(3, dynamic_window=True)
+    word = slices.words.index(MOVES)
+    n = contexts(slices, word, rules) / 6
+    n = n[0] + 300 * n.sum(axis=0) / n.sum()
+    f, whole = slices.frequencies[0], slices.frequencies.sum(axis=0)
+    q = f + 10_000 * whole / whole.sum()
+    expected = np.log(n[n > 0] / n.sum()) - np.log(q / q.sum())[n > 0]
+    X = rows(slices, [Contrast(word, (0,), (1,))], rules, kappa=300).toarray()[0]
+    np.testing.assert_allclose(X[n > 0], expected, atol=1e-4)
+
+
 def test_positive_pmi_keeps_what_is_above_the_shift() -> None:
     slices = sliced(*documents())
     contrast = [Contrast(slices.words.index(MOVES), (0,), (1,))]

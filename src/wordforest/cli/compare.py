@@ -56,7 +56,7 @@ def compare(
             slices=by_name(slice) if slice else slices,
             text=text,
             bins=int(bins) if bins and bins.isdigit() else bins,
-            between=between.split(",") if between else None,
+            between=[name.strip() for name in between.split(",")] if between else None,
             level=level,
             permutations=permutations,
             seed=seed,

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from wordforest.documents.concordance import Concordance
     from wordforest.slices import Comparison
 
-LEVEL = 0.05
 _NEVER_CUT = 10_000  # columns where nobody looks: a file or a pipe gets whole lines
 
 
@@ -66,14 +65,14 @@ def show_comparison(found: Comparison, k: int) -> None:
     tables = found.tables
     for name, documents, tokens in zip(found.slices, *found.sizes.values(), strict=True):
         show(f"{name}: {documents:,} documents, {tokens:,} words")
-    nodes = [row for row in _rows(tables["nodes"]) if row["q"] is not None and row["q"] < LEVEL]
+    nodes = [row for row in _rows(tables["nodes"]) if row["q"] is not None and row["q"] < found.level]
     nodes.sort(key=lambda row: -abs(row["log_odds"]))
     lines = [
-        f"  {row['slice']}  {row['node']} {row['label']}: {row['share']:.2%}, log odds {row['log_odds']:+.2f} "
-        f"[{row['log_low']:+.2f}, {row['log_high']:+.2f}]"
+        f"  {row['slice']}  {row['node']} {row['label']}: {row['share']:.2%}, log odds {row['log_odds']:+.2f}"
+        + ("" if row["log_low"] is None else f" [{row['log_low']:+.2f}, {row['log_high']:+.2f}]")
         for row in nodes[:k]
     ]
-    show(*(lines or ["  none"]), title=f"nodes used more or less ({len(nodes)} cells at q < {LEVEL})")
+    show(*(lines or ["  none"]), title=f"nodes used more or less ({len(nodes)} cells at q < {found.level:g})")
     if found.is_time:
         _show_changes(tables["changes"], k)
     words = _rows(tables["words"])

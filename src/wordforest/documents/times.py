@@ -46,9 +46,12 @@ def binned(times: Sequence[Any], bins: int | str | None = None) -> Bins:
 
 def in_time(values: Iterable[Any]) -> list[Any] | None:
     """Return distinct times in their order; None where a value is no time."""
+    values = [*values]
     try:
         known = _moments(values)
     except InputError:
+        return None
+    if any(isinstance(value, bool) for value in values):
         return None
     return sorted(known, key=known.__getitem__)
 

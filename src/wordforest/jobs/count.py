@@ -131,6 +131,8 @@ def count_corpus(
     if known and add is not None:
         raise InputError(f"text is added with the phrases of {add}, if it has any. Leave --phrases-of out.")
     asked = replace(asked, phrases=asked.phrases or bool(known))
+    if sliced is not None and add is not None:
+        raise InputError("slices of the text before are not known. Count all the text again, with its slices.")
     if extended and cluster is not None:
         raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
@@ -159,6 +161,8 @@ def _sliced(corpus: Any, slices: Any, bins: int | str | None) -> Any:
     if slices is None:
         if corpus is None:
             raise InputError("there is nothing to count. Give a corpus, or slices: --slice NAME=PATH.")
+        if bins is not None:
+            raise InputError("bins are of slices. Name them: --slices COLUMN.")
         return None
     from wordforest.jobs.slices import Sliced
 
@@ -166,11 +170,10 @@ def _sliced(corpus: Any, slices: Any, bins: int | str | None) -> Any:
 
 
 def _keep_slices(job: Job, sliced: Any, vocabulary: Vocabulary, asked: CountSettings) -> None:
-    from wordforest.jobs.slices import keep_slices, slices_of
+    from wordforest.jobs.slices import keep_slices, read_beside
 
     assert job.folder  # noqa: S101 counts lie there
-    rules = replace(asked.rules, known_phrases=vocabulary.phrases)
-    keep_slices(job.folder, slices_of(sliced, vocabulary, rules, job))
+    keep_slices(job.folder, read_beside(job, sliced, vocabulary, asked.rules))
 
 
 def known_phrases(folder: str | Path | None) -> tuple[Phrase, ...]:

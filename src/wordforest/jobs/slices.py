@@ -46,6 +46,14 @@ class Sliced:
     by: By
     bins: int | str | None = None
 
+    def __post_init__(self) -> None:
+        own = {name: _again(part) for name, part in self.by.items()} if isinstance(self.by, Mapping) else self.by
+        bins = int(self.bins) if isinstance(self.bins, str) and self.bins.isdigit() else self.bins
+        for name, value in (("by", own), ("bins", bins), ("documents", _again(self.documents))):
+            object.__setattr__(self, name, value)
+        if isinstance(own, Mapping) and self.documents is not None:
+            raise InputError("slices by name bring their own documents. Leave the others out.")
+
     @property
     def corpus(self) -> Any:
         """All documents as a corpus."""
@@ -63,14 +71,23 @@ class Sliced:
             for name, part in self.by.items():
                 for document in _read(part, rules, (), notice):
                     yield name, replace(document, id=f"{name}:{document.id}")
-        elif self.by == FOLDER:
-            for document in _read(self.documents, rules, (), notice):
-                yield Path(document.id).parent.name or None, document
+        elif isinstance(self.by, str) and self.by == FOLDER:
+            yield from self._by_folder(rules, notice)
         elif isinstance(self.by, str):
             for document in _read(self.documents, rules, (self.by,), notice):
                 yield document.fields.get(self.by), document
         else:
             yield from self._listed(rules, notice)
+
+    def _by_folder(self, rules: TextRules, notice: Any) -> Iterator[tuple[Any, Document]]:
+        """Yield documents with the folder that they lie in: one inside of a folder that was named, or that itself."""
+        names = self.documents if isinstance(self.documents, list | tuple) else [self.documents]
+        for name in names:
+            if not isinstance(name, str | Path) or not Path(name).is_dir():
+                raise InputError(f"--slices folder: {name!s:.80} is no folder. Name a folder with one for each slice.")
+            for document in _read(Corpus([str(name)]), rules, (), notice):
+                within = Path(document.id).parts
+                yield within[0] if len(within) > 1 else Path(name).resolve().name, document
 
     def _listed(self, rules: TextRules, notice: Any) -> Iterator[tuple[Any, Document]]:
         names, n = [*self.by], 0
@@ -80,6 +97,16 @@ class Sliced:
             n += 1
         if n != len(names):
             raise InputError(f"{len(names)} names of slices came for {n} documents. Give one for each, in their order.")
+
+
+def _again(source: Any) -> Any:
+    """Return documents that can be read twice, once to count them: what comes one by one is kept."""
+    if isinstance(source, Iterator):
+        source = [*source]
+    names = [source] if isinstance(source, str) else source if isinstance(source, Corpus) else []
+    if "-" in names:
+        raise InputError("standard input cannot be read twice, and slices are read after counting. Give a file.")
+    return source
 
 
 def _read(source: Any, rules: TextRules, keep: Iterable[str], notice: Any) -> Iterator[Document]:
@@ -108,6 +135,11 @@ def keep_slices(folder: Path, slices: Slices) -> None:
     store.save_slices(folder, arrays, lists)
 
 
+def read_beside(job: Job, sliced: Sliced, vocabulary: Vocabulary, rules: TextRules) -> Slices:
+    """Return the slices that a job reads beside its counts, before it learns."""
+    return slices_of(sliced, vocabulary, replace(rules, known_phrases=vocabulary.phrases), job)
+
+
 def take_slices(counts: Path, folder: Path) -> None:
     """Copy the slices of counts, if they have any, into the folder of a run."""
     if store.has_slices(counts):
@@ -129,6 +161,7 @@ def compare(
     slices: By | None = None,
     text: str | None = None,
     bins: int | str | None = None,
+    tokenizer: Any = None,
     between: Sequence[Any] | None = None,
     level: float = LEVEL,
     most: int = MOST,
@@ -142,8 +175,8 @@ def compare(
     """Compare slices of text on the forest of a run: nodes, words that moved, words that came and went, changes.
 
     The slices are those that the run was trained with, or ``documents`` with ``slices``: the column of a table,
-    ``"folder"``, a mapping of names to documents, or a name for each document; ``text`` is the column of the texts.
-    ``between`` names those to compare, each
+    ``"folder"``, a mapping of names to documents, or a name for each document; ``text`` is the column of the texts,
+    and ``tokenizer`` the function that the run was made with, if it was one. ``between`` names those to compare, each
     against the others; all if left out. ``level`` is the share of false discoveries to live with. ``out`` also writes
     tables and ``compare.json`` to a folder.
 
@@ -157,7 +190,11 @@ def compare(
     """
     loaded = run if isinstance(run, Run) else store.load_run(run)
     rules = TextRules.of(loaded.config)
-    rules = rules if text is None else replace(rules, text=text)
+    rules = replace(rules, text=text or rules.text, tokenizer=tokenizer or rules.tokenizer)
+    if slices is None and (bins is not None or text is not None):
+        raise InputError("bins and text are of documents. Name them, and their slices.")
+    if slices is not None and documents is None and not isinstance(slices, Mapping):
+        raise InputError("name the documents, too: wordforest compare RUN DOCS --slices COLUMN --out FOLDER")
     vocabulary = Vocabulary(loaded.words, loaded.counts, rules.known_phrases)
     with Job(out, force=force, workers=workers, report=report) as job:
         if slices is not None:

@@ -86,11 +86,16 @@ def train(
     names, counting = as_read(corpus, counting)
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
         if job.folder and job.is_complete(store.is_run_folder, asdict(own), (None, "auto")):
-            return store.load_run(job.folder)
+            run = store.load_run(job.folder)
+            if sliced is not None and not store.has_slices(job.folder):  # it was broken off at the very end
+                vocabulary = Vocabulary(run.words, run.counts, TextRules.of(run.config).known_phrases)
+                _keep_slices(job, names, _read_slices(job, names, sliced, vocabulary, counting))
+            return run
         job.begin({"corpus": names, **asdict(counting), **asdict(own)})
         awake = _woken(names, counting, own.device)
         counted = counts_for(job, names, counting, mapped=own.learner == "entries")
         vocabulary, config = counted.counts.vocabulary, counted.config
+        slices_read = _read_slices(job, names, sliced, vocabulary, counting)
         spelling, ngrams = spelled(vocabulary.words, own)
         matrix = replace(_matrix(job, own, len(forest), spelling), awake=awake)
         rows, loss = rows_of_counts(job, counted, matrix)
@@ -105,7 +110,7 @@ def train(
         words, numbers, forest = vocabulary.words, vocabulary.counts, fitted.forest
         run = Run(words, numbers, codes, D, forest, config, history, nodes=nodes, ngrams=ngrams)
         job.save_run(run, file)
-        _keep_slices(job, names, sliced, run)
+        _keep_slices(job, names, slices_read)
     return run
 
 
@@ -114,6 +119,8 @@ def _sliced(corpus: Any, slices: Any, bins: int | str | None, out: str | Path | 
     if slices is None:
         if corpus is None:
             raise InputError("there is nothing to learn from. Give a corpus, or slices: --slice NAME=PATH.")
+        if bins is not None:
+            raise InputError("bins are of slices. Name them: --slices COLUMN.")
         return None
     from wordforest.jobs.slices import Sliced
 
@@ -122,17 +129,29 @@ def _sliced(corpus: Any, slices: Any, bins: int | str | None, out: str | Path | 
     return Sliced(corpus, slices, bins)
 
 
-def _keep_slices(job: Job, names: Corpus, sliced: Any, run: Run) -> None:
-    """Keep the words of every slice beside the run, or those that its counts came with."""
-    if job.folder is None or (sliced is None and not is_counted(names)):
-        return
-    from wordforest.jobs.slices import keep_slices, slices_of, take_slices
-
+def _read_slices(job: Job, names: Corpus, sliced: Any, vocabulary: Vocabulary, counting: CountSettings) -> Any:
+    """Return the words of every slice, where they are asked for: mistakes are told before hours of learning."""
     if sliced is None:
-        take_slices(Path(names[0]), job.folder)
+        return None
+    if is_counted(names):
+        raise InputError(
+            "slices are read with the text. Count it so: wordforest count CORPUS --slices COLUMN --out COUNTS"
+        )
+    from wordforest.jobs.slices import read_beside
+
+    return read_beside(job, sliced, vocabulary, counting.rules)
+
+
+def _keep_slices(job: Job, names: Corpus, slices: Any) -> None:
+    """Keep the words of every slice beside the run, or those that its counts came with."""
+    if job.folder is None or (slices is None and not is_counted(names)):
         return
-    rules = TextRules.of(run.config)
-    keep_slices(job.folder, slices_of(sliced, Vocabulary(run.words, run.counts, rules.known_phrases), rules, job))
+    from wordforest.jobs.slices import keep_slices, take_slices
+
+    if slices is None:
+        take_slices(Path(names[0]), job.folder)
+    else:
+        keep_slices(job.folder, slices)
 
 
 def _woken(names: Corpus, counting: CountSettings, device: str) -> Callable[[], None]:

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordforest.coder.forest import Forest
 from wordforest.runtime.machine import Executor, Threads, kernel, part_of_kernel
 from wordforest.slices.texts import CSR, Slices
 
@@ -67,13 +66,18 @@ class Company(NamedTuple):
 class Scene:
     """Slices seen from a forest: shares of nodes (V, M) of every word, and how much each slice uses them.
 
-    Dividing by shares of the slice alone (lift, as PMI does) would not do: where a slice has less text about the sea,
-    sailors would seem to be closer to it.
+    ``whole`` (M,) marks the nodes whose shares of a word add up to one: the roots of an additive forest, all if left
+    out. Dividing by shares of the slice alone (lift, as PMI does) would not do: where a slice has less text about the
+    sea, sailors would seem to be closer to it.
     """
 
-    def __init__(self, slices: Slices, shares: CSR, forest: Forest, executor: Executor | None = None) -> None:
+    def __init__(
+        self, slices: Slices, shares: CSR, whole: NDArray[Any] | None = None, executor: Executor | None = None
+    ) -> None:
         self.slices, self.shares = slices, shares.astype(np.float32)
-        self._roots = (forest.parent < 0).astype(np.float64)  # whose shares add up to one
+        M = shares.shape[1]
+        self._roots = np.ones(M) if whole is None else np.asarray(whole, dtype=np.float64)
+        _ = slices.positions, slices.document  # once, before threads ask for them
         sizes = slices.frequencies.sum(axis=1, keepdims=True)
         used = np.asarray(slices.frequencies @ shares.astype(np.float64))
         self.base = used / np.maximum(sizes, 1)  # (S, M): share of each node in each slice
@@ -152,6 +156,15 @@ class Scene:
             word, one.ids, *one.positions, one.document, one.code, self._csr, len(one.names), self.base.shape[1]
         )
         U *= np.tile(self._scale, VIEWS)[label]
+        M = self.base.shape[1]
+        for view in range(
+            VIEWS
+        ):  # shorter sentences and documents have fewer words around a word: of every slice as many
+            part = U[:, view * M : (view + 1) * M]
+            mass = part @ self._roots.astype(np.float32)
+            for s in np.unique(label):
+                own = label == s
+                part[own] *= np.float32(n[own].sum() / max(float(mass[own].sum()), 1e-12))
         return U, n, label
 
     def _tested(self, word: int, permutations: int, seed: int) -> tuple[float, float, float, int]:
@@ -159,14 +172,18 @@ class Scene:
         sizes = np.bincount(label, minlength=len(self.slices.names))
         kept = sizes[label] >= LEAST
         U, n, label = U[kept], n[kept], label[kept]
-        sizes = sizes[sizes >= LEAST]
+        kept_sizes = sizes[sizes >= LEAST]
+        often = np.bincount(label, n, minlength=len(sizes))[sizes >= LEAST]
+        sizes = kept_sizes
         if len(sizes) < 2:
             return np.nan, np.nan, np.nan, len(sizes)
         R = _scaled(_residuals(U, n))[np.argsort(label, kind="stable")]
         if not R.size:
             return 0.0, 0.0, 1.0, len(sizes)
         most = permutations * min(max((_UNITS // len(R)) ** 2, 1), _MORE)  # of few documents more, for the same time
-        observed, above, drawn = _permuted(R @ R.T, sizes, most, seed * 1_000_003 + word)
+        G = R @ R.T
+        wider = _wider(np.diag(G), sizes, often)
+        observed, above, drawn = _permuted(G, sizes, wider, most, seed * 1_000_003 + word)
         by_chance = float(drawn.mean())
         effect = (observed - by_chance) / max(R.shape[1] - by_chance, 1e-12)
         z, p = _tail(observed, above, drawn)
@@ -199,12 +216,26 @@ def _tail(observed: float, above: int, drawn: Floats) -> tuple[float, float]:
     return z, float(min(max(p, 1e-300), (above + 1) / (len(drawn) + 1)))
 
 
+def _wider(squares: Any, sizes: Int64s, often: Any) -> float:
+    """Return how much larger T is by chance than permutations have it, at least 1.
+
+    Documents of one slice may have the word more often, hence vary more; permuted among others they seem to vary less.
+    ``squares`` (N,) are those of documents in the order of slices, ``often`` the occurrences of each slice.
+    """
+    own = np.add.reduceat(np.asarray(squares, dtype=np.float64), np.concatenate(([0], np.cumsum(sizes)[:-1])))
+    share, total = often / max(float(often.sum()), 1e-12), float(own.sum())
+    expected = (((1 - share) ** 2 * own + share**2 * (total - own)) / sizes).sum()
+    permuted = (len(sizes) - 1) * total / max(int(sizes.sum()) - 1, 1)
+    return float(max(expected / permuted, 1.0)) if permuted > 0 else 1.0
+
+
 def _fewest(sizes: Int64s) -> float:
     """Return the least p that so few documents can have: one over the number of ways to deal them into slices."""
     from scipy.special import gammaln
 
-    ways = gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum()
-    return float(min(np.exp(-ways) * (2 if len(sizes) == 2 and sizes[0] == sizes[1] else 1), 1.0))
+    alike = gammaln(np.unique(sizes, return_counts=True)[1] + 1).sum()  # slices of one size can change places
+    ways = gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum() - alike
+    return float(min(np.exp(-ways), 1.0))
 
 
 @kernel
@@ -318,11 +349,14 @@ def _next(state: Any) -> Any:
 
 
 @kernel
-def _permuted(G: Dense, sizes: Int64s, permutations: int, seed: int) -> tuple[float, int, Floats]:
-    """Return T, how many permutations reach it, and T of all that were made. G (N, N) is in the order of slices."""
+def _permuted(G: Dense, sizes: Int64s, wider: float, permutations: int, seed: int) -> tuple[float, int, Floats]:
+    """Return T, how many permutations reach it, and T of all that were made. G (N, N) is in the order of slices.
+
+    T itself is divided by ``wider``.
+    """
     N = len(G)
     order = np.arange(N)
-    observed = _between(G, sizes, order)
+    observed = _between(G, sizes, order) / wider
     drawn = np.empty(permutations)
     state = np.zeros(1, np.uint64)
     state[0] = np.uint64(seed + 1) * np.uint64(11400714819323198485) | np.uint64(1)

@@ -59,11 +59,11 @@ class Comparison:
     sizes: dict[str, list[int]]  # documents and tokens of each slice
     tables: dict[str, Table]
     n_tested: int  # words whose company was tested
-    notes: tuple[str, ...] = ()
+    level: float = LEVEL  # q below which a finding is told
 
     def __repr__(self) -> str:
         words, nodes = self.tables["words"], self.tables["nodes"]
-        n = len({node for node, q in zip(nodes["node"], nodes["q"], strict=True) if q is not None and q < LEVEL})
+        n = len({node for node, q in zip(nodes["node"], nodes["q"], strict=True) if q is not None and q < self.level})
         return (
             f"Comparison({len(self.slices)} slices: {len(words['word'])} of {self.n_tested} words changed their "
             f"company, {n} nodes differ)"
@@ -100,7 +100,7 @@ class Comparison:
             "is_time": self.is_time,
             **self.sizes,
             "n_tested": self.n_tested,
-            "notes": [*self.notes],
+            "level": self.level,
             **self.tables,
         }
 
@@ -128,7 +128,9 @@ def compare_slices(
     say("adding up nodes and words by slice")
     of_nodes, of_words = sum_up(slices, shares), sum_up(slices)
     of_nodes_used = usage(slices, of_nodes, shares, seed=seed)
-    scene = Scene(slices, shares, forest, executor)
+    scene = Scene(slices, shares, nodes_of_one(vectors), executor)
+    if vectors.has_negatives:
+        say("note: codes have signs, so nodes say little of what a slice is about. Train with --preset readable.")
     tested = testable(slices)
     say(f"testing the company of {len(tested)} words")
     found = scene.changes(tested, permutations=permutations, seed=seed, executor=executor)
@@ -143,15 +145,22 @@ def compare_slices(
         "tokens": slices.frequencies.sum(axis=1).tolist(),
     }
     n_tested = int((~np.isnan(found.p)).sum())
-    return Comparison(slices.names, slices.is_time, sizes, tables, n_tested)
+    return Comparison(slices.names, slices.is_time, sizes, tables, n_tested, level)
 
 
 def node_shares(vectors: Vectors) -> CSR:
-    """Return what words have at nodes, by size, divided by all they have, (V, M): the roots of a word add up to one."""
+    """Return what words have at nodes, by size, divided by all they have, (V, M)."""
     A, own = abs(sparse.csr_array(vectors.matrix)), abs(sparse.csr_array(vectors.own))
     total: Any = np.asarray(own.sum(axis=1)).ravel()
     scale = sparse.diags_array(1 / np.where(total > 0, total, 1))
     return sparse.csr_array(scale @ A, dtype=np.float32)
+
+
+def nodes_of_one(vectors: Vectors) -> NDArray[np.float64]:
+    """Return 1 for the nodes whose shares of a word add up to one, (M,): roots of an additive forest, else all."""
+    forest = forest_of(vectors)
+    is_additive = vectors.own is not vectors.matrix
+    return np.asarray((forest.parent < 0) if is_additive else np.ones(len(forest)), dtype=np.float64)
 
 
 def testable(slices: Slices) -> NDArray[np.int64]:

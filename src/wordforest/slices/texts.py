@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -70,9 +71,10 @@ class Slices:
 
     def only(self, names: Sequence[Any]) -> Slices:
         """Return some of the slices, in the order given."""
-        numbers = [self.number(name) for name in names]
-        if len({*numbers}) < 2:
-            raise InputError(f"expected two slices or more, but {len({*numbers})} came. Name those to compare.")
+        numbers = [*dict.fromkeys(self.number(name) for name in names)]
+        numbers = sorted(numbers) if self.is_time else numbers
+        if len(numbers) < 2:
+            raise InputError(f"expected two slices or more, but {len(numbers)} came. Name those to compare.")
         place = np.full(len(self.names), -1, dtype=np.int32)
         place[numbers] = np.arange(len(numbers), dtype=np.int32)
         kept = np.flatnonzero(place[self.code] >= 0)
@@ -185,8 +187,21 @@ def read_slices(
     return Slices(vocabulary.words, ids, np.concatenate(borders), code, tuple(names), tuple(known), is_time)
 
 
+def _plain(values: list[Any]) -> list[Any]:
+    """Return names of slices as plain values: numbers of Python, dates as text; those that look alike are one."""
+    known: dict[Any, Any] = {}
+    alike: dict[str, Any] = {}
+    for value in {*values}:
+        own = value.item() if isinstance(value, np.generic) else value
+        own = own.isoformat()[:10] if isinstance(own, date) else own
+        own = own if isinstance(own, int | float | str) else str(own)
+        known[value] = alike.setdefault(str(own), own)
+    return [known[value] for value in values]
+
+
 def _coded(values: list[Any], bins: int | str | None, order: Sequence[Any] | None) -> tuple[list[Any], Int32s, bool]:
     """Return the names of slices, the number of each document's, and whether they are times."""
+    values = _plain(values)
     if bins is not None:
         starts, code = binned(values, bins)
         used, number = np.unique(code, return_inverse=True)

@@ -118,16 +118,32 @@ def _dense(found: Any) -> Floats:
 def usage(slices: Slices, sums: Sums, shares: CSR | None = None, *, seed: int = 0) -> Usage:
     """Return how much each slice uses things; intervals where ``shares`` (V, M) of nodes are given."""
     log_odds = _log_odds(sums.count[0], sums.length[0][:, None], sums)
-    r = sums.residuals()
-    _, p = subset_test(
-        r.sum(axis=1),
-        int(sums.documents.sum()),
-        sums.documents[:, None],
-        r[0] / np.maximum(sums.documents, 1)[:, None],
-    )
+    p = _tested(sums.residuals(), sums.documents, sums.length[0], sums)
     none = np.full_like(log_odds, np.nan)
     low, high, log_low, log_high = (none,) * 4 if shares is None else _intervals(slices, sums, shares, seed)
     return Usage(sums.share, low, high, log_odds, log_low, log_high, p, adjusted(p))
+
+
+def _tested(r: Floats, n: Any, length: Any, sums: Sums) -> Floats:
+    """Return p of parts of the slices, (P, K), by sums of residuals r (3, P, K), documents n and lengths (P,).
+
+    The larger of two: that of permuted documents, and that of Welch's test. Permutations take documents of all slices
+    for alike, so that those of a slice with few long ones would seem to vary too little; Welch's test lets slices vary
+    each as it does, but knows no skewness.
+    """
+    from scipy.special import stdtr
+
+    whole, N = sums.residuals().sum(axis=1), int(sums.documents.sum())
+    n = np.asarray(n, dtype=np.float64)[:, None]
+    _, p = subset_test(whole, N, n, r[0] / np.maximum(n, 1))
+    f = (np.asarray(length, dtype=np.float64) / max(float(sums.length[0].sum()), 1))[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # parts of one document, or all of them: permutations alone
+        a = (1 - f) ** 2 * r[1] * n / (n - 1)
+        b = f**2 * (whole[1] - r[1]) * (N - n) / (N - n - 1)
+        t = np.abs(r[0]) / np.sqrt(a + b)
+        df = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (N - n - 1))
+        welch = 2 * stdtr(df, -t)
+    return np.asarray(np.fmax(p, np.where(np.isfinite(welch), welch, np.nan)))
 
 
 def _log_odds(y: Any, n: Any, sums: Sums, y_all: Any = None, n_all: Any = None) -> Floats:
@@ -135,8 +151,9 @@ def _log_odds(y: Any, n: Any, sums: Sums, y_all: Any = None, n_all: Any = None) 
     total, size = sums.count[0].sum(axis=0), sums.length[0].sum()
     a = PRIOR * total / max(float(size), 1)
     y_all, n_all = total if y_all is None else y_all, size if n_all is None else n_all
-    inside = np.log(y + a + 1e-9) - np.log(n + PRIOR - y - a)
-    outside = np.log(y_all - y + a + 1e-9) - np.log(n_all - n + PRIOR - (y_all - y) - a)
+    # at least one word is not the thing's: of a single tree the root has all
+    inside = np.log(y + a + 1e-9) - np.log(np.maximum(n + PRIOR - y - a, 1.0))
+    outside = np.log(np.maximum(y_all - y, 0) + a + 1e-9) - np.log(np.maximum(n_all - n + PRIOR - (y_all - y) - a, 1.0))
     return np.asarray(inside - outside)
 
 
@@ -216,15 +233,15 @@ def change_points(sums: Sums, *, level: float = 0.05) -> list[Change]:
 
 def _best_cuts(sums: Sums, things: NDArray[Any], first: int) -> list[Change]:
     """Return for every thing the cut of its curve whose parts differ most; p is nan where there is nothing to cut."""
-    r, y, L = sums.residuals(), sums.count[0], sums.length[0]
-    n = np.cumsum(sums.documents)[:-1, None]
-    _, p = subset_test(r.sum(axis=1), int(sums.documents.sum()), n, np.cumsum(r[0], axis=0)[:-1] / np.maximum(n, 1))
+    y, L = sums.count[0], sums.length[0]
+    before = np.cumsum(sums.residuals(), axis=1)[:, :-1]
+    p = _tested(before, np.cumsum(sums.documents)[:-1], np.cumsum(L)[:-1], sums)
     p = np.where(y.sum(axis=0) > 0, p, np.nan)  # (S - 1, K)
     cut = np.where(np.isnan(p), np.inf, p).argmin(axis=0) + 1
     every = np.arange(len(things))
     below, long = np.cumsum(y, axis=0), np.cumsum(L)
-    before = below[cut - 1, every] / np.maximum(long[cut - 1], 1)
+    share = below[cut - 1, every] / np.maximum(long[cut - 1], 1)
     after = (below[-1] - below[cut - 1, every]) / np.maximum(long[-1] - long[cut - 1], 1)
     least = np.minimum(1.0, p[cut - 1, every] * len(p))
-    columns = zip(things.tolist(), (first + cut).tolist(), before.tolist(), after.tolist(), least.tolist(), strict=True)
+    columns = zip(things.tolist(), (first + cut).tolist(), share.tolist(), after.tolist(), least.tolist(), strict=True)
     return [Change(*row, 1.0) for row in columns]

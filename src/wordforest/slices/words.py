@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 
 KAPPA = 300.0  # pairs of the whole that are added to those of a slice; held-out documents chose it: docs/compare.md
 _CONTEXTS = 10_000.0  # words of the whole that are added to those of a slice, for the shares of contexts
+_LOOKED_AT = 10_000  # occurrences of a word that examples are chosen from
 _PRIOR = 500.0  # pairs of average text, for contexts that made a difference
 
 
@@ -68,9 +69,10 @@ def rows(
     ``least`` is the shift of shifted positive PMI, 0 for positive PMI, None for PMI.
     """
     made, shares = list[CSR](), dict[tuple[int, ...], Any]()
+    unit = max(float(rules.weights(len(slices.ids))[0]), 1.0)  # what a pair of neighbours counts
     for word, *sides in contrasts:
-        found = contexts(slices, word, rules)  # (S, C)
-        whole = found.sum(axis=0).astype(np.float64)
+        found = contexts(slices, word, rules) / unit  # (S, C), in pairs
+        whole = found.sum(axis=0)
         prior = kappa * whole / max(float(whole.sum()), 1)
         for side in sides:
             n = found[list(side)].sum(axis=0) + prior
@@ -123,11 +125,12 @@ def example_lines(
     own = own[np.isin(slices.code[slices.document[own]], list(side))]
     if not len(own):
         return []
-    padded = np.concatenate((np.full(width, -1, np.int32), slices.ids, np.full(width, -1, np.int32)))
+    own = own[:: max(len(own) // _LOOKED_AT, 1)]
     values = np.append(np.append(z, np.zeros(len(slices.words) - len(z))), 0.0)  # -1 is the last
-    near = np.arange(-width, width + 1)
-    near = near[near != 0]
-    score = values[padded[own[:, None] + width + near]].sum(axis=1)
+    score = np.zeros(len(own))
+    for step in (*range(-width, 0), *range(1, width + 1)):
+        near = np.clip(own + step, 0, len(slices.ids) - 1)
+        score += np.where(slices.document[near] == slices.document[own], values[slices.ids[near]], 0.0)
     picked, documents = list[tuple[str, str, str, str]](), set[int]()
     for i in np.argsort(-score, kind="stable").tolist():
         d = int(slices.document[own[i]])
