@@ -182,7 +182,7 @@ class Scene:
             return 0.0, 0.0, 1.0, len(sizes)
         most = permutations * min(max((_UNITS // len(R)) ** 2, 1), _MORE)  # of few documents more, for the same time
         G = R @ R.T
-        wider = _wider(np.diag(G), sizes, often)
+        wider = _wider(G, sizes, often)
         observed, above, drawn = _permuted(G, sizes, wider, most, seed * 1_000_003 + word)
         by_chance = float(drawn.mean())
         effect = (observed - by_chance) / max(R.shape[1] - by_chance, 1e-12)
@@ -216,16 +216,19 @@ def _tail(observed: float, above: int, drawn: Floats) -> tuple[float, float]:
     return z, float(min(max(p, 1e-300), (above + 1) / (len(drawn) + 1)))
 
 
-def _wider(squares: Any, sizes: Int64s, often: Any) -> float:
+def _wider(G: Any, sizes: Int64s, often: Any) -> float:
     """Return how much larger T is by chance than permutations have it, at least 1.
 
     Documents of one slice may have the word more often, hence vary more; permuted among others they seem to vary less.
-    ``squares`` (N,) are those of documents in the order of slices, ``often`` the occurrences of each slice.
+    G (N, N) is in the order of slices, ``often`` (S,) their occurrences; documents vary about the mean of their slice.
     """
-    own = np.add.reduceat(np.asarray(squares, dtype=np.float64), np.concatenate(([0], np.cumsum(sizes)[:-1])))
-    share, total = often / max(float(often.sum()), 1e-12), float(own.sum())
-    expected = (((1 - share) ** 2 * own + share**2 * (total - own)) / sizes).sum()
-    permuted = (len(sizes) - 1) * total / max(int(sizes.sum()) - 1, 1)
+    ends = np.cumsum(sizes)
+    blocks = [G[end - size : end, end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    own = np.array([float(np.trace(one)) - float(one.sum(dtype=np.float64)) / len(one) for one in blocks])
+    share, free = often / max(float(often.sum()), 1e-12), max(int(sizes.sum()) - len(sizes), 1)
+    varied = own * sizes / (sizes - 1)
+    expected = (((1 - share) ** 2 * varied + share**2 * (varied.sum() - varied)) / sizes).sum()
+    permuted = (len(sizes) - 1) * float(own.sum()) / free
     return float(max(expected / permuted, 1.0)) if permuted > 0 else 1.0
 
 

@@ -55,9 +55,13 @@ class Sums:
         """Return the sums of some things."""
         return Sums(self.documents, self.length, self.count[:, :, things], self.mixed[:, :, things])
 
-    def residuals(self) -> Floats:
-        """Return sums of what documents have beyond their length, of its square and its cube, (3, S, K)."""
-        p = self.count[0].sum(axis=0) / max(float(self.length[0].sum()), 1)
+    def residuals(self, p: Floats | None = None) -> Floats:
+        """Return sums of what documents have beyond their length, of its square and its cube, (3, S, K).
+
+        Beyond p times their length, p (K,) or (S, K); by default what all slices together have.
+        """
+        if p is None:
+            p = self.count[0].sum(axis=0) / max(float(self.length[0].sum()), 1)
         L, (c1, c2, c3), (cL, cL2, c2L) = self.length[:, :, None], self.count, self.mixed
         return np.stack(
             [
@@ -66,6 +70,26 @@ class Sums:
                 c3 - 3 * p * c2L + 3 * p**2 * cL2 - p**3 * L[2],
             ]
         )
+
+    def up_to(self) -> Sums:
+        """Return the sums of all slices up to each but the last."""
+        n, length = np.cumsum(self.documents)[:-1], np.cumsum(self.length, axis=1)[:, :-1]
+        return Sums(n, length, *(np.cumsum(one, axis=1)[:, :-1] for one in (self.count, self.mixed)))
+
+    def without(self, part: Sums) -> Sums:
+        """Return for each of some parts the sums of all that is not in it."""
+        return Sums(
+            self.documents.sum() - part.documents,
+            self.length.sum(axis=1, keepdims=True) - part.length,
+            self.count.sum(axis=1, keepdims=True) - part.count,
+            self.mixed.sum(axis=1, keepdims=True) - part.mixed,
+        )
+
+    def spread(self) -> Floats:
+        """Return the variance of the sum of what documents have beyond their length, by the share of each, (S, K)."""
+        n = self.documents[:, None].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of one document nothing can be said
+            return np.asarray(self.residuals(self.share)[1] * n / (n - 1))
 
 
 class Usage(NamedTuple):
@@ -118,14 +142,14 @@ def _dense(found: Any) -> Floats:
 def usage(slices: Slices, sums: Sums, shares: CSR | None = None, *, seed: int = 0) -> Usage:
     """Return how much each slice uses things; intervals where ``shares`` (V, M) of nodes are given."""
     log_odds = _log_odds(sums.count[0], sums.length[0][:, None], sums)
-    p = _tested(sums.residuals(), sums.documents, sums.length[0], sums)
+    p = _tested(sums, sums)
     none = np.full_like(log_odds, np.nan)
     low, high, log_low, log_high = (none,) * 4 if shares is None else _intervals(slices, sums, shares, seed)
     return Usage(sums.share, low, high, log_odds, log_low, log_high, p, adjusted(p))
 
 
-def _tested(r: Floats, n: Any, length: Any, sums: Sums) -> Floats:
-    """Return p of parts of the slices, (P, K), by sums of residuals r (3, P, K), documents n and lengths (P,).
+def _tested(parts: Sums, sums: Sums) -> Floats:
+    """Return p of parts of the slices, (P, K): is what they have beyond their length more than chance?
 
     The larger of two: that of permuted documents, and that of Welch's test. Permutations take documents of all slices
     for alike, so that those of a slice with few long ones would seem to vary too little; Welch's test lets slices vary
@@ -134,15 +158,14 @@ def _tested(r: Floats, n: Any, length: Any, sums: Sums) -> Floats:
     from scipy.special import stdtr
 
     whole, N = sums.residuals().sum(axis=1), int(sums.documents.sum())
-    n = np.asarray(n, dtype=np.float64)[:, None]
-    _, p = subset_test(whole, N, n, r[0] / np.maximum(n, 1))
-    f = (np.asarray(length, dtype=np.float64) / max(float(sums.length[0].sum()), 1))[:, None]
+    n = parts.documents[:, None].astype(np.float64)
+    r = parts.residuals(sums.count[0].sum(axis=0) / max(float(sums.length[0].sum()), 1))[0]
+    _, p = subset_test(whole, N, n, r / np.maximum(n, 1))
+    f = (parts.length[0] / max(float(sums.length[0].sum()), 1))[:, None]
+    a, b = (1 - f) ** 2 * parts.spread(), f**2 * sums.without(parts).spread()
     with np.errstate(divide="ignore", invalid="ignore"):  # parts of one document, or all of them: permutations alone
-        a = (1 - f) ** 2 * r[1] * n / (n - 1)
-        b = f**2 * (whole[1] - r[1]) * (N - n) / (N - n - 1)
-        t = np.abs(r[0]) / np.sqrt(a + b)
         df = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (N - n - 1))
-        welch = 2 * stdtr(df, -t)
+        welch = 2 * stdtr(df, -np.abs(r) / np.sqrt(a + b))
     return np.asarray(np.fmax(p, np.where(np.isfinite(welch), welch, np.nan)))
 
 
@@ -234,8 +257,7 @@ def change_points(sums: Sums, *, level: float = 0.05) -> list[Change]:
 def _best_cuts(sums: Sums, things: NDArray[Any], first: int) -> list[Change]:
     """Return for every thing the cut of its curve whose parts differ most; p is nan where there is nothing to cut."""
     y, L = sums.count[0], sums.length[0]
-    before = np.cumsum(sums.residuals(), axis=1)[:, :-1]
-    p = _tested(before, np.cumsum(sums.documents)[:-1], np.cumsum(L)[:-1], sums)
+    p = _tested(sums.up_to(), sums)
     p = np.where(y.sum(axis=0) > 0, p, np.nan)  # (S - 1, K)
     cut = np.where(np.isnan(p), np.inf, p).argmin(axis=0) + 1
     every = np.arange(len(things))
