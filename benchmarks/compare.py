@@ -15,7 +15,8 @@ keyness, the log-likelihood ratio of frequencies; and our own test on singular v
 alarms: the paragraphs are dealt into two slices at random, again and again; nothing differs, so every finding is false.
 
 shrink: the documents of a decade in two halves; how well the contexts of a word in one half are foretold by those in
-the other half, with so many pairs of the whole added (kappa). Mean over words and decades of the bits a pair costs.
+the other half, with so many pairs of the whole added (kappa; none is a tenth of a pair, or unseen ones would cost
+without end). Mean over words and decades of the bits a pair costs.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from wordforest.slices.texts import CSR, Int32s, Int64s, Slices
 
 Floats = NDArray[np.float64]
 
-KAPPA = 300.0  # pairs of the whole that are added to those of a slice; held-out documents chose it: docs/compare.md
+KAPPA = 300.0  # pairs of the whole that are added to those of a slice; what it gains: docs/compare.md
 _CONTEXTS = 10_000.0  # words of the whole that are added to those of a slice, for the shares of contexts
 _LOOKED_AT = 10_000  # occurrences of a word that examples are chosen from
 _PRIOR = 500.0  # pairs of average text, for contexts that made a difference
