@@ -6,6 +6,7 @@ from . import figures as figures
 from . import interop as interop
 from . import reading as reading
 from . import text as text
+from ._version import __version__ as __version__
 from .coder.estimator import ForestCoder as ForestCoder
 from .coder.forest import Forest as Forest
 from .counts import Counts as Counts
@@ -34,5 +35,3 @@ from .store import save_run as save_run
 from .store import write_vectors as write_vectors
 from .text import Vocabulary as Vocabulary
 from .vectors import Vectors as Vectors
-
-__version__: str

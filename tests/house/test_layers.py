@@ -43,6 +43,7 @@ ALLOWED = {
     "store interop reproduce cli",
     "__main__": "cli",
     "__init__": "",
+    "_version": "",
 }
 DOORS = {"vectors": {"store"}}  # save and load, which people look for there
 ROOMS = {"text", "counts", "coder", "baselines", "vectors", "reading", "evaluation", "documents", "slices", "figures"}
