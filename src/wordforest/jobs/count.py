@@ -121,7 +121,7 @@ def count_corpus(
         26
     """
     check_known(settings, [*CountSettings.__dataclass_fields__])
-    sliced = _sliced(corpus, slices, bins)
+    sliced = sliced_documents(corpus, slices, bins)
     corpus = corpus if sliced is None else sliced.corpus
     names, asked = as_read(corpus, CountSettings(**settings))
     extended, add = extendable or add is not None, None if add is None else Path(add)
@@ -156,11 +156,11 @@ def count_corpus(
     return counts
 
 
-def _sliced(corpus: Any, slices: Any, bins: int | str | None) -> Any:
-    """Return documents in slices, where they are asked for."""
+def sliced_documents(corpus: Any, slices: Any, bins: int | str | None, purpose: str = "count") -> Any:
+    """Return documents in slices, where they are asked for; else there must be a corpus."""
     if slices is None:
         if corpus is None:
-            raise InputError("there is nothing to count. Give a corpus, or slices: --slice NAME=PATH.")
+            raise InputError(f"there is nothing to {purpose}. Give a corpus, or slices: --slice NAME=PATH.")
         if bins is not None:
             raise InputError("bins are of slices. Name them: --slices COLUMN.")
         return None

@@ -21,7 +21,7 @@ from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.stability import node_stability
 from wordforest.errors import InputError
-from wordforest.jobs.count import as_read, counts_for, is_counted, look_at
+from wordforest.jobs.count import as_read, counts_for, is_counted, look_at, sliced_documents
 from wordforest.jobs.job import Job, history_row, versions
 from wordforest.jobs.rows import Matrix, as_codes, at_once, rows_of_counts, spelled
 from wordforest.runtime.cluster import Cluster
@@ -78,7 +78,9 @@ def train(
     """
     counting, own = split_settings(settings)
     forest = own.forest
-    sliced = _sliced(corpus, slices, bins, out)
+    sliced = sliced_documents(corpus, slices, bins, "learn from")
+    if sliced is not None and out is None:
+        raise InputError("slices are kept in the folder of the run. Give out=, or slices to wf.compare.")
     corpus = corpus if sliced is None else sliced.corpus
     if cluster is not None:
         _check_cluster(own, out)
@@ -112,21 +114,6 @@ def train(
         job.save_run(run, file)
         _keep_slices(job, names, slices_read)
     return run
-
-
-def _sliced(corpus: Any, slices: Any, bins: int | str | None, out: str | Path | None) -> Any:
-    """Return documents in slices, where they are asked for."""
-    if slices is None:
-        if corpus is None:
-            raise InputError("there is nothing to learn from. Give a corpus, or slices: --slice NAME=PATH.")
-        if bins is not None:
-            raise InputError("bins are of slices. Name them: --slices COLUMN.")
-        return None
-    from wordforest.jobs.slices import Sliced
-
-    if out is None:
-        raise InputError("slices are kept in the folder of the run. Give out=, or slices to wf.compare.")
-    return Sliced(corpus, slices, bins)
 
 
 def _read_slices(job: Job, names: Corpus, sliced: Any, vocabulary: Vocabulary, counting: CountSettings) -> Any:
