@@ -4,6 +4,7 @@ from .coding import Gram as Gram
 from .coding import admm as admm
 from .coding import encode as encode
 from .coding import fista as fista
+from .coding import pursuit as pursuit
 from .entries import EntrySettings as EntrySettings
 from .entries import learn_from_entries as learn_from_entries
 from .estimator import ForestCoder as ForestCoder
@@ -15,6 +16,7 @@ from .online import OnlineSettings as OnlineSettings
 from .online import learn_online as learn_online
 from .penalties import L1 as L1
 from .penalties import ForestL2 as ForestL2
+from .penalties import MostActive as MostActive
 from .penalties import NonNegativeL1 as NonNegativeL1
 from .penalties import NoPenalty as NoPenalty
 from .penalties import depth_weights as depth_weights

@@ -8,7 +8,8 @@ above k. So no node is on under a parent that is off, whatever the data. A row i
 ``m`` (C,) is the mean of all rows, of length one; its coefficient b is free. Without it one tree would take what all
 rows share: it would be on for most of them. Taking b out leaves a non-negative lasso with the dictionary
 ``W = P D T'``, ``P = I - m m'``, so codes, certificate and lam are those of ``NonNegativeL1``. The sum of z is the sum
-over the roots of a: as a penalty on A, this is ``lam * sum of roots``, under ``a_parent >= sum of its children``.
+over the roots of a: as a penalty on A, this is ``lam * sum of roots``, under ``a_parent >= sum of its children``. A
+bound on the nodes that are on (``MostActive``) may take the place of lam.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.coding import Codes, coordinate_descent, encode
+from wordforest.coder.coding import Codes, Solver, coordinate_descent, encode, pursuit
 from wordforest.coder.dictionary import CodeStats
 from wordforest.coder.forest import Forest
 from wordforest.coder.lam import lam_for_density
 from wordforest.coder.learn import Moved
 from wordforest.coder.online import Online, OnlineSettings
-from wordforest.coder.penalties import NonNegativeL1, with_lam
+from wordforest.coder.penalties import MostActive, NonNegativeL1, with_lam
 from wordforest.coder.rows import Rows
 from wordforest.errors import InputError
 
@@ -40,11 +41,14 @@ _LEAST_LAM = 1e-4  # share of lam_max below which no density is looked for: a fi
 
 @dataclass(frozen=True)
 class AdditiveSettings:
-    """How to learn. ``n_rows`` are learned from, all are coded; ``density`` finds lam anew before every pass."""
+    """How to learn. ``n_rows`` are learned from, all are coded; ``density`` finds lam anew before every pass.
+
+    With ``n_rows`` None all rows are learned from, batch by batch, as in a forest that is not additive.
+    """
 
     epochs: int = 3
     tol: float = 2e-4  # stop when moving the dictionary lowers the objective by less than this share
-    n_rows: int = 20_000  # at most: the first, of few the first half, or drawn at random
+    n_rows: int | None = 20_000  # at most: the first, of few the first half, or drawn at random
     drawn: bool = False
     density: float | None = None  # of A; None: lam stays as it is
     seed: int = 0
@@ -56,9 +60,10 @@ class AdditiveSettings:
 
     def learned(self, n: int) -> Array:
         """Return which of n rows are learned from, in order: what is rare adds little but noise."""
-        if self.drawn:
-            return np.sort(np.random.default_rng((self.seed, 3)).permutation(n)[: self.n_rows])
-        return np.arange(min(n, self.n_rows, max(_FEW, n // 2)))
+        most = n if self.n_rows is None else self.n_rows
+        if self.drawn or self.n_rows is None:
+            return np.sort(np.random.default_rng((self.seed, 3)).permutation(n)[:most])
+        return np.arange(min(n, most, max(_FEW, n // 2)))
 
 
 def ancestors(forest: Forest) -> Array:
@@ -98,7 +103,7 @@ class Additive(Online):
         self,
         rows: Rows,
         forest: Forest,
-        penalty: NonNegativeL1,
+        penalty: NonNegativeL1 | MostActive,
         settings: AdditiveSettings,
         start: Array,
         mean: Array,
@@ -107,7 +112,7 @@ class Additive(Online):
         online = OnlineSettings(
             epochs=settings.epochs,
             tol=settings.tol,
-            solver=coordinate_descent,
+            solver=_solver(penalty),
             seed=settings.seed,
             nonnegative=settings.nonnegative,
             revive=False,
@@ -122,25 +127,30 @@ class Additive(Online):
             judges = np.arange(V)[:: -(-V // _JUDGES)]
             self.judges, self.judge_lengths = rows.take(judges), rows.own(rows.lengths()[judges])[:, None]
 
+    @property
+    def atoms(self) -> Array:
+        """D (C, M), of which W is made."""
+        return self._atoms
+
     def begin(self) -> None:
         """Start from atoms and codes of zeros."""
         super().begin()
-        self.atoms = self.D
+        self._atoms = self.D
         self.D = self._combined()
         self.atoms_moved()
 
     def load(self, arrays: dict[str, Array]) -> None:
         """Start from what an earlier learner saved."""
-        self.atoms = self.rows.own(arrays["atoms"])
+        self._atoms = self.rows.own(arrays["atoms"])
         super().load(arrays)
 
     def saved(self) -> dict[str, Array]:
         """Return what ``load`` needs."""
-        return {**super().saved(), "atoms": self.atoms}
+        return {**super().saved(), "atoms": self._atoms}
 
-    def batches(self, epoch: int) -> list[Array]:  # noqa: ARG002 of learners that draw batches
-        """Return the rows that are learned from, as one batch."""
-        return [self.learned]
+    def batches(self, epoch: int) -> list[Array]:
+        """Return the rows that are learned from, as one batch where they are some of all."""
+        return [self.learned] if self.additive.n_rows else super().batches(epoch)
 
     def step(self, epoch: int, batch: Array, before: float) -> Moved:
         """Find lam, code the batch and move the dictionary."""
@@ -166,14 +176,14 @@ class Additive(Online):
         T = kernels.wide(self.T)
         AA = T.T @ stats.AA @ T
         XA = kernels.tall_times(stats.XA, self.T, self.rows.executor)
-        XA -= self.mean[:, None] * (self.mean @ XA - kernels.as_type((kernels.wide(self.mean @ self.atoms)) @ AA, XA))
-        products = None if self.nonnegative else kernels.inner_products(self.atoms, self.atoms, self.rows.executor)[0]
-        self.atoms = super()._updated(self.atoms, CodeStats(AA, XA), products)
+        XA -= self.mean[:, None] * (self.mean @ XA - kernels.as_type((kernels.wide(self.mean @ self._atoms)) @ AA, XA))
+        products = None if self.nonnegative else kernels.inner_products(self._atoms, self._atoms, self.rows.executor)[0]
+        self._atoms = super()._updated(self._atoms, CodeStats(AA, XA), products)
         return self._combined()
 
     def _combined(self) -> Array:
         """Return ``W = P D T'`` (C, M)."""
-        W = kernels.tall_times(self.atoms, kernels.transposed(self.T), self.rows.executor)
+        W = kernels.tall_times(self._atoms, kernels.transposed(self.T), self.rows.executor)
         return W - self.mean[:, None] * (self.mean @ W)
 
     def _find_lam(self) -> None:
@@ -204,12 +214,25 @@ def activations(Z: Array, forest: Forest, lengths: Array | None = None) -> Array
     return A if lengths is None else A * kernels.as_type(lengths, A)[:, None]
 
 
-def encode_additive(X: Rows, D: Array, forest: Forest, lam: float, tol: float | None = None) -> Codes:
+def encode_additive(
+    X: Rows, D: Array, forest: Forest, lam: float, tol: float | None = None, *, active: int | None = None
+) -> Codes:
     """Code all rows of X (V, C) with the atoms D (C, M), at right angles to the mean, of an additive forest.
 
-    Every row is solved to a duality gap of ``tol * |x|^2``; what the default is, ``encode`` says.
+    Every row is solved to a duality gap of ``tol * |x|^2``; what the default is, ``encode`` says. With ``active`` at
+    most so many nodes are on in a row instead, and lam plays no part.
     """
     lengths = X.lengths()
     W = D @ ancestors(forest).T.astype(D.dtype)
-    codes = encode(X, W, NonNegativeL1(lam), solver=coordinate_descent, tol=tol, lengths=lengths)
+    penalty = additive_penalty(forest, lam, active)
+    codes = encode(X, W, penalty, solver=_solver(penalty), tol=tol, lengths=lengths)
     return replace(codes, A=activations(codes.A, forest, lengths))
+
+
+def additive_penalty(forest: Forest, lam: float, active: int | None = None) -> NonNegativeL1 | MostActive:
+    """Return what keeps own activations few: lam, or at most ``active`` nodes on, with all that are above them."""
+    return NonNegativeL1(lam) if active is None else MostActive(forest, active, nonnegative=True)
+
+
+def _solver(penalty: NonNegativeL1 | MostActive) -> Solver:
+    return pursuit if isinstance(penalty, MostActive) else coordinate_descent

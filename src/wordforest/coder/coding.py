@@ -17,7 +17,7 @@ import numpy as np
 from wordforest.coder import kernels
 from wordforest.coder.certificate import duality_gaps
 from wordforest.coder.kernels import namespace
-from wordforest.coder.penalties import NonNegativeL1, Penalty
+from wordforest.coder.penalties import MostActive, NonNegativeL1, Penalty
 from wordforest.coder.rows import Rows, Words, as_rows
 from wordforest.coder.rows.base import split_rows
 from wordforest.errors import InputError
@@ -227,6 +227,41 @@ def coordinate_descent(
     return Codes(A, n_iter, n_iter < max_iter)
 
 
+def pursuit(
+    XD: Array,
+    gram: Gram,
+    penalty: Penalty,
+    *,
+    start: Array | None = None,
+    tol: float = 0.0,  # noqa: ARG001 a solver's signature
+    max_iter: int = 1,  # noqa: ARG001
+) -> Codes:
+    """Code words, XD (b, M), with at most so many nodes on as ``MostActive`` says (tree pursuit: La and Do 2005).
+
+    One node after the other comes on, with all above it, and coefficients are fitted anew without shrinkage. Arguments
+    and result are those of ``fista``; a code of ``start`` stays where its nodes, fitted anew, explain more.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> X, D = np.array([[2.0, 0.1, 1.0], [0.0, 0.0, 3.0]]), np.eye(3)
+        >>> bound = wf.coder.MostActive(wf.Forest([-1, 0, -1]), most=2)
+        >>> wf.coder.pursuit(X @ D, wf.coder.Gram(D.T @ D), bound).A.round(3)
+        array([[2., 0., 1.],
+               [0., 0., 3.]])
+    """
+    if not isinstance(penalty, MostActive):
+        raise InputError(f"pursuit solves MostActive, not {type(penalty).__name__}. Use admm or fista.")
+    bound = penalty
+    A = kernels.pursue(XD, gram.DD, bound.forest, bound.most, nonnegative=bound.nonnegative, start=start)
+    return Codes(A, 1, True)
+
+
+def solver_for(penalty: Penalty) -> Solver:
+    """Return the solver that is best for a penalty: ``pursuit`` for a bound on the nodes that are on, else ``admm``."""
+    return pursuit if isinstance(penalty, MostActive) else admm
+
+
 def solve_exactly(
     XD: Array,
     squares: Array,
@@ -240,8 +275,11 @@ def solve_exactly(
 ) -> Codes:
     """Code words until each is certain to be within ``tol * |x|^2`` of its best objective.
 
-    ``squares`` holds ``|x|^2``, shape (b,). Words that are done are left alone while the others go on.
+    ``squares`` holds ``|x|^2``, shape (b,). Words that are done are left alone while the others go on. Codes under a
+    bound on the nodes that are on have no such certificate: their gap is NaN.
     """
+    if isinstance(penalty, MostActive):
+        return solver(XD, gram, penalty, start=start, tol=0.0, max_iter=max_iter)
     tol = EXACT_TOL[XD.dtype.itemsize] if tol is None else tol
     A = namespace(XD).zeros_like(XD) if start is None else start + 0
     gaps = squares * 1.0
@@ -477,7 +515,7 @@ def encode(
     D: Array,
     penalty: Penalty,
     *,
-    solver: Solver = admm,
+    solver: Solver | None = None,
     tol: float | None = None,
     max_iter: int = EXACT_ITER,
     lengths: Array | None = None,
@@ -486,9 +524,9 @@ def encode(
     """Code all rows of X (V, C), a matrix or Rows, with the dictionary D (C, M), in blocks that stay in cache.
 
     ``min_a |x - D a|^2 + lam Omega(a)`` for every row x; ``lengths`` (V,) are numbers by which rows are divided first.
-    Every row is solved to a duality gap of ``tol * |x|^2`` (default 1e-6 in float32, 1e-9 in float64). What comes back
-    has the codes ``A`` (V, M), where X is: tensors if that is a GPU; ``gap``, the worst over the rows; ``n_iter``;
-    ``converged``.
+    Every row is solved to a duality gap of ``tol * |x|^2`` (default 1e-6 in float32, 1e-9 in float64); under a bound on
+    the nodes that are on (``MostActive``) there is none, and ``gap`` is NaN. What comes back has the codes ``A``
+    (V, M), where X is: tensors if that is a GPU; ``gap``, the worst over the rows; ``n_iter``; ``converged``.
 
     Examples:
         >>> import numpy as np
@@ -508,12 +546,13 @@ def encode(
     ):
         rows.finite_squares()
         D = kernels.as_type(D, rows.like)
-        coding = Coding(D, Gram(D.T @ D), penalty, solver, tol=tol, max_iter=max_iter)
+        coding = Coding(D, Gram(D.T @ D), penalty, solver or solver_for(penalty), tol=tol, max_iter=max_iter)
         words: Words = {"A": rows.zeros((V, M))}
         if lengths is not None:
             words["lengths"] = rows.own(lengths)
         solved = [block for part in rows.run(code_to_the_end, words, rows.numbers(V), coding) for block in part]
-    if not np.isfinite([block.gap for block in solved]).all():
+    certified = not isinstance(penalty, MostActive)
+    if certified and not np.isfinite([block.gap for block in solved]).all():
         raise InputError("the codes are not finite: the values of X are too large. Scale the data, or use float64.")
     n_iter = max((block.n_iter for block in solved), default=0)
     gap = max((block.gap for block in solved), default=0.0)

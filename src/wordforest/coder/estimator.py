@@ -12,21 +12,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
-from wordforest.coder.additive import encode_additive
+from wordforest.coder.additive import additive_penalty, encode_additive
 from wordforest.coder.coding import encode
-from wordforest.coder.dictionary import CodeStats, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.fit import Fitted, Plan, fit, start_named
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels import inner_products, on_host, row_squares, zeros
+from wordforest.coder.kernels import on_host, row_squares
 from wordforest.coder.learn import check_learning_fits
 from wordforest.coder.losses import objective
-from wordforest.coder.penalties import NonNegativeL1, NoPenalty, Penalty, forest_penalty
+from wordforest.coder.penalties import MostActive, NoPenalty, Penalty, forest_penalty
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import Loss
-from wordforest.coder.starts import Asked, Start
+from wordforest.coder.starts import Start
+from wordforest.coder.stream import Learnt, learn_block
 from wordforest.coder.weighted import encode_weighted
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, PRESETS, default, usual_density
@@ -35,11 +34,7 @@ from wordforest.runtime.machine import Threads, available_cores, check_device
 Array = NDArray[Any]
 
 
-def _learns_on(coder: ForestCoder) -> bool:
-    """Say whether a coder has partial_fit."""
-    if coder.additive:
-        raise InputError("an additive forest is learned from all rows at once: its clusters need them. Use fit.")
-    return True
+_ACTIVE = {"epochs": 20, "tol": 1e-3}  # with a bound on the nodes that are on, where they are not given
 
 
 class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -51,7 +46,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``lam_``; ``history_``, a list of
     steps; ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for
-    this dictionary; ``n_iter_``, passes over the rows. The examples of the methods go on from the one below.
+    this dictionary; ``n_iter_``, passes over the rows; ``learnt_``, what ``partial_fit``
+    goes on from. The examples of the methods go on from the one below.
 
     Args:
         trees: Number of trees.
@@ -60,10 +56,15 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         forest: A Forest or a list of parents, in place of ``trees`` and ``branching``.
         depth_weights: w for each depth, the last going for all below; all 1 if None.
         density: The share of codes that ``lam="auto"`` aims at; if None 0.5, or less in an additive forest.
+        active: In place of lam: at most so many nodes are on in a row, none of them under one that is off, and codes
+            are not shrunk. They are found greedily, so ``dual_gap_`` is NaN.
         additive: A parent is on wherever a child is: it has what it has itself plus all that its children have. Rows
             are divided by their lengths, and lam is that of such rows.
         nonnegative: Keep codes at or above zero.
         nonnegative_dictionary: Keep the dictionary at or above zero.
+        center: Take the mean row, ``mean_``, away first; for dense X.
+        scale: Divide rows by their lengths while they are coded, so that long ones count no more than short ones; lam
+            is that of such rows. An additive forest always does.
         init: Where the dictionary begins: random, rows (of X), nested (clusters of rows), grown (nested clusters that
             also find the shape of the trees, with at most as many nodes), spectral (rotated singular vectors), or a
             Start.
@@ -97,9 +98,12 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         forest: Forest | Sequence[int] | None = None,
         depth_weights: Sequence[float] | None = None,
         density: float | None = default("density"),
+        active: int | None = None,
         additive: bool = default("additive"),
         nonnegative: bool = default("nonnegative"),
         nonnegative_dictionary: bool = False,
+        center: bool = False,
+        scale: bool = False,
         init: str | Start = default("init"),
         learner: str = default("learner"),
         epochs: int | None = None,
@@ -117,9 +121,12 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.forest = forest
         self.depth_weights = depth_weights
         self.density = density
+        self.active = active
         self.additive = additive
         self.nonnegative = nonnegative
         self.nonnegative_dictionary = nonnegative_dictionary
+        self.center = center
+        self.scale = scale
         self.init = init
         self.learner = learner
         self.epochs = epochs
@@ -135,7 +142,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def readable(cls, **more: Any) -> ForestCoder:
         """Return a coder whose trees are made to be read: additive, from nested clusters, with few nodes a row.
 
-        lam is found for the density asked for, whatever the matrix: associations, tf-idf, dense embeddings.
+        lam is found for the density asked for, whatever the matrix: associations, tf-idf, dense embeddings; with
+        ``active`` there is none.
 
         Examples:
             >>> wf.ForestCoder.readable(trees=2).additive
@@ -143,6 +151,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         known = cls().get_params()
         preset = {name: value for name, value in PRESETS["readable"].settings.items() if name in known}
+        if more.get("active") is not None:
+            del preset["lam"]
         return cls(**{**preset, **more})
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ForestCoder:
@@ -164,7 +174,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             >>> coder.fit_transform(X).shape
             (5, 6)
         """
-        X = self._validated(X, reset=True)
+        X = self._centred(self._validated(X, reset=True), reset=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         fitted = fit(self._rows(X), self._plan(X, weights))
         for notice in (*fitted.learned.notices, *fitted.notes):
@@ -180,7 +190,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.objective_ = learned.history[-1].objective
         self.dual_gap_ = learned.gap
         self.n_iter_ = sum(1 for step in learned.history if step.batch == 1)
-        self.__dict__.pop("_stats", None)
+        self.learnt_ = Learnt.of(fitted.forest, fitted.penalty, fitted.D, fitted.mean)
         return np.asarray(fitted.A)
 
     def _plan(self, X: Any, sample_weight: Array | None) -> Plan:
@@ -193,6 +203,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "an additive forest is learned by the learner online, without weights, zeros and depth_weights. Leave "
                 "them out, or additive."
             )
+        if (self.active is not None or self.scale) and (self.learner != "online" or not loss.is_plain):
+            raise InputError("active and scale are for the learner online, without weights and zeros. Leave them out.")
+        if self.active is not None and self.lam == "auto":
+            raise InputError('active and lam="auto" both say how many nodes are on. Leave out one of them.')
         check_learning_fits(X.shape[0], X.shape[1], len(forest))
         if sample_weight is not None and not (loss.is_plain and self.learner == "online"):
             raise InputError("rows and pairs have weights. Multiply the weights of a row's pairs by the row's instead.")
@@ -202,6 +216,9 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 f"tol_of = {tol_of!r} is for the learner online without additive. Leave it out, or use that."
             )
         given = {"epochs": self.epochs, "tol": self.tol, "tol_of": None if tol_of == default("tol_of") else tol_of}
+        settings = {name: value for name, value in given.items() if value is not None}
+        if self.active is not None:
+            settings = {**_ACTIVE, **settings} | ({"n_rows": None} if self.additive else {})
         return Plan(
             forest,
             partial(self._penalty, lam=1.0 if self.lam == "auto" else self.lam),
@@ -213,54 +230,52 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             loss=loss,
             word_weights=sample_weight,
             seed=self._seed(),
-            settings={name: value for name, value in given.items() if value is not None},
+            settings=settings,
             additive=self.additive,
+            unit=self.scale,
+            centred=self.center,
         )
 
-    @available_if(_learns_on)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
         """Go on learning with more rows, (n, C). What was learned before stays in sums of fixed size, not in rows.
+
+        The first rows decide what looks at rows: the start, the mean, and outside of additive forests ``lam="auto"``.
+        So give as many of them as fit into memory. ``wf.fit_rows`` calls this for files and generators.
 
         Examples:
             >>> online = wf.ForestCoder(trees=2, branching=(2,), random_state=0)
             >>> online.partial_fit(X[:3]).partial_fit(X[3:]).components_.shape
             (6, 4)
         """
-        if self.learner != "online" or self.lam == "auto" or not self._loss(None).is_plain:
-            raise InputError(
-                "more rows are learned by the learner online, with a number for lam and without weights: only there do "
-                "sums of fixed size tell what was learned before. Use fit."
-            )
-        check_device(self.device)
         first = not hasattr(self, "components_")
-        rows = self._rows(self._validated(X, reset=first))
-        if first:
-            forest = self._forest()
-            check_learning_fits(*rows.shape, len(forest))
-            begun = self._start()(rows, forest, Asked(self.nonnegative_dictionary, self._seed()))
-            self.forest_, self.lam_, D = begun.forest, float(self.lam), rows.own(begun.D)
-        else:
-            D = rows.own(self.components_.T)
-        codes = encode(rows, D, self._penalty(self.forest_, self.lam_))
-        XA = zeros(D.shape, rows.like)
-        rows.add_transposed(rows.numbers(rows.shape[0]), codes.A, XA)
-        seen = CodeStats(on_host(codes.A.T @ codes.A), on_host(XA))
-        before: CodeStats | None = getattr(self, "_stats", None)
-        self._stats = seen if before is None else before + seen
-        update = update_nonnegative_dictionary if self.nonnegative_dictionary else update_dictionary
-        stats = CodeStats(self._stats.AA, rows.own(self._stats.XA))
-        D = on_host(update(D, stats, inner_products(D, D, rows.executor)[0], executor=rows.executor))
-        if not np.isfinite(D).all():
-            raise InputError("the dictionary is not finite: the values of X are too large. Scale the data.")
-        self.components_ = np.ascontiguousarray(D.T)
-        self.dual_gap_ = codes.gap
+        X = self._centred(self._validated(X, reset=first), reset=first)
+        learnt = learn_block(self._rows(X), self._plan(X, None), None if first else self.learnt_)
+        self._keep_learnt(learnt)
         return self
+
+    def restore(self, arrays: dict[str, Array]) -> ForestCoder:
+        """Take up what ``learnt_.arrays()`` of a coder with the same settings has written down.
+
+        Examples:
+            >>> again = wf.ForestCoder(trees=2, branching=(2,), random_state=0).restore(online.learnt_.arrays())
+            >>> np.array_equal(again.transform(X), online.transform(X))
+            True
+        """
+        self.n_features_in_ = len(arrays["D"])
+        none = np.zeros((1, self.n_features_in_), dtype=arrays["D"].dtype)
+        self._keep_learnt(Learnt.load(self._plan(none, None), arrays))
+        return self
+
+    def _keep_learnt(self, learnt: Learnt) -> None:
+        self.learnt_, self.forest_, self.lam_ = learnt, learnt.forest, learnt.penalty.lam
+        self.components_ = np.ascontiguousarray(learnt.atoms.T)
+        self.dual_gap_ = float("nan")
 
     def transform(self, X: Any) -> Array:
         """Return the codes A (V, M) of the rows of X (V, C).
 
         Without weights of pairs each row is certain to be within 1e-6 ``|x|^2`` of its best objective, in float64
-        within 1e-9.
+        within 1e-9; with ``active`` nothing is certain but the number of nodes.
 
         Examples:
             >>> coder.transform(X[:2]).shape
@@ -268,19 +283,24 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         check_device(self.device)
-        X = self._validated(X, reset=False)
+        X = self._centred(self._validated(X, reset=False))
         rows, penalty = self._rows(X), self._penalty(self.forest_, self.lam_)
         D = np.ascontiguousarray(self.components_.T, dtype=X.dtype)
         loss = Loss() if self.learner == "entries" else self._loss(X, fitting=False)
         if not loss.is_plain:
             return np.asarray(on_host(encode_weighted(rows, loss, D, penalty)))
-        codes = encode_additive(rows, D, self.forest_, self.lam_) if self.additive else encode(rows, D, penalty)
+        lengths = rows.lengths() if self.scale else None
+        if self.additive:
+            codes = encode_additive(rows, D, self.forest_, self.lam_, active=self.active)
+        else:
+            codes = encode(rows, D, penalty, lengths=lengths)
         if not codes.converged:
             warnings.warn(f"the worst relative gap is {codes.gap:.1e}", ConvergenceWarning, stacklevel=2)
-        return np.asarray(on_host(codes.A))
+        A = np.asarray(on_host(codes.A))
+        return A if lengths is None or self.additive else A * lengths.astype(A.dtype)[:, None]
 
     def inverse_transform(self, A: Any) -> Array:
-        """Return what codes A (V, M) stand for, ``A D'``, shape (V, C).
+        """Return what codes A (V, M) stand for, ``A D'``, shape (V, C), with ``center`` plus the mean row.
 
         Examples:
             >>> coder.inverse_transform(A[:2]).round().astype(int)
@@ -288,17 +308,20 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                    [5, 3, 0, 0]])
         """
         check_is_fitted(self)
-        return np.asarray(A @ self.components_)
+        X = np.asarray(A @ self.components_)
+        return X + self.mean_ if self.center else X
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 scikit-learn's signature
         """Return the share of ``|X|^2`` that the codes of X (V, C) explain, ``1 - |X - A D'|^2 / |X|^2``; 1 is all.
+
+        With ``center`` X is taken less the mean row: the share of the variance.
 
         Examples:
             >>> coder.score(X) > 0.99
             True
         """
         A = self.transform(X)
-        X = self._validated(X, reset=False)
+        X = self._centred(self._validated(X, reset=False))
         energy = float(row_squares(X).sum())
         loss = objective(X, self.components_.T, A, NoPenalty())
         return 1 - loss / energy if energy > 0 else 1.0
@@ -331,6 +354,16 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float32, np.float64], reset=reset)
+
+    def _centred(self, X: Any, *, reset: bool = False) -> Any:
+        """Return X less its mean row, which is looked at where ``reset`` says so."""
+        if not self.center:
+            return X
+        if not isinstance(X, np.ndarray):
+            raise InputError("center would fill a sparse X. Give a dense array, or leave center out.")
+        if reset:
+            self.mean_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        return X - self.mean_.astype(X.dtype)
 
     def _rows(self, X: Any) -> Rows:
         """Return X where learning takes place."""
@@ -374,7 +407,9 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _penalty(self, forest: Forest, lam: Any) -> Penalty:
         if self.additive:
-            return NonNegativeL1(lam)
+            return additive_penalty(forest, lam, self.active)
+        if self.active is not None:
+            return MostActive(forest, self.active, self.nonnegative)
         return forest_penalty(forest, lam, self.depth_weights, nonnegative=self.nonnegative)
 
     def __sklearn_tags__(self) -> Any:

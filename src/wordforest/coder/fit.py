@@ -19,7 +19,7 @@ from wordforest.coder.forest import Forest, in_order
 from wordforest.coder.lam import lam_for_training
 from wordforest.coder.learn import Learned, Learner, OnStep, State, learn
 from wordforest.coder.online import Online, OnlineSettings
-from wordforest.coder.penalties import NonNegativeL1, Penalty, with_lam
+from wordforest.coder.penalties import MostActive, NonNegativeL1, Penalty, with_lam
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.starts import Asked, Begun, NestedStart, RandomStart, RowStart, SpectralStart, Start
@@ -53,6 +53,7 @@ class Plan:
     settings: dict[str, Any] = field(default_factory=dict)  # epochs, tol, and what else the learner takes
     allocate: Any = np.empty
     additive: bool = False  # a parent has what its children have, too
+    unit: bool = False  # rows are divided by their lengths while they are coded, as those of additive trees always are
     centred: bool = False  # what all rows share was taken away before; additive trees do it else
     keys: Array | None = None  # of rows, (V,), uint64: what tells them apart wherever they stand
 
@@ -67,6 +68,7 @@ class Fitted:
     penalty: Penalty
     learned: Learned
     notes: list[str]  # what a person should know, beside the learner's notices
+    mean: Array | None = None  # the direction that additive trees leave alone, (C,)
 
 
 def fit(
@@ -82,29 +84,52 @@ def fit(
 
     ``on_start`` hears how many rows a start that learns has gone through, ``say`` what is being done, in words.
     """
-    begun = Begun(None, plan.forest)
+    begun, penalty, mean = begin(rows, plan, begun=resume is not None, on_start=on_start, say=say)
+    learner = make_learner(rows, plan, penalty, begun, mean)
+    learned = learn(learner, resume=resume, on_step=on_step)
+    forest, A, D = begun.forest, kernels.on_host(learned.A), kernels.on_host(learned.D)
+    penalty = learner.penalty
+    notes = _notes(plan, penalty, learned)
+    if plan.additive:
+        D = D @ own_parts(forest).T.astype(D.dtype)  # at right angles to the mean
+        notes += _empty_rows(rows, plan, A)
+    if plan.additive or plan.start.shapes:
+        forest, A, D = in_order(forest, A, D, prune=getattr(plan.start, "grow", False))
+    if plan.additive:
+        A = activations(A, forest, rows.lengths())
+    elif plan.unit:
+        A = A * rows.lengths().astype(A.dtype)[:, None]
+    return Fitted(D, A, forest, penalty, learned, notes, None if mean is None else kernels.on_host(mean))
+
+
+def begin(
+    rows: Rows,
+    plan: Plan,
+    *,
+    begun: bool = False,
+    on_start: Callable[[int], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> tuple[Begun, Penalty, Array | None]:
+    """Return the first dictionary with its forest, the penalty, and the direction that additive trees leave alone.
+
+    What has ``begun`` already needs no first dictionary, only its forest.
+    """
+    first = Begun(None, plan.forest)
     mean = _mean(rows, plan) if plan.additive else None
     random = isinstance(plan.start, RandomStart) and not plan.additive
-    if not random and (resume is None or plan.start.shapes):
+    if not random and (not begun or plan.start.shapes):
         say(f"starting from {plan.start.about}")
         counted, weights, keys = _counted(rows, plan.word_weights, plan.keys)
         asked = Asked(plan.nonnegative, plan.seed, plan.loss, on_start, weights, keys, mean)
-        begun = plan.start(counted, plan.forest, asked)
-    penalty = plan.make_penalty(begun.forest)
-    if mean is not None:
-        return _fit_additive(rows, plan, penalty, begun, mean, resume, on_step)
-    if plan.auto_lam:
+        first = plan.start(counted, plan.forest, asked)
+    penalty = plan.make_penalty(first.forest)
+    if plan.auto_lam and not plan.additive:
         lam = lam_for_training(
-            rows, penalty, len(begun.forest), plan.density, plan.seed, nonnegative=plan.nonnegative, loss=plan.loss
+            rows, penalty, len(first.forest), plan.density, plan.seed, nonnegative=plan.nonnegative, loss=plan.loss
         )
         penalty = with_lam(penalty, lam)
         say(f"lam = {lam:.4g}, chosen for about {plan.density:.0%} non-zeros")
-    learned = learn(_learner(rows, plan, penalty, begun), resume=resume, on_step=on_step)
-    forest, A, D = begun.forest, kernels.on_host(learned.A), kernels.on_host(learned.D)
-    notes = _notes(plan, penalty, learned)
-    if plan.start.shapes:
-        forest, A, D = in_order(forest, A, D, prune=getattr(plan.start, "grow", False))
-    return Fitted(D, A, forest, penalty, learned, notes)
+    return first, penalty, mean
 
 
 def _mean(rows: Rows, plan: Plan) -> Array:
@@ -122,44 +147,35 @@ def _counted(rows: Rows, weights: Array | None, keys: Array | None) -> tuple[Row
     return rows.take(counted), weights[counted], None if keys is None else keys[counted]
 
 
-def _fit_additive(
-    rows: Rows,
-    plan: Plan,
-    penalty: Penalty,
-    begun: Begun,
-    mean: Array,
-    resume: State | None,
-    on_step: OnStep | None,
-) -> Fitted:
-    """Learn an additive forest; its atoms are returned at right angles to the mean."""
-    density = plan.density if plan.auto_lam else None
-    drawn = getattr(plan.start, "drawn", False)
-    settings = AdditiveSettings(
-        seed=plan.seed, nonnegative=plan.nonnegative, density=density, drawn=drawn, **plan.settings
-    )
-    learner = Additive(rows, begun.forest, NonNegativeL1(penalty.lam), settings, begun.D, mean, plan.word_weights)
-    learned = learn(learner, resume=resume, on_step=on_step)
-    Z, W = kernels.on_host(learned.A), kernels.on_host(learned.D)
-    forest, D = begun.forest, W @ own_parts(begun.forest).T.astype(W.dtype)
-    forest, Z, D = in_order(forest, Z, D, prune=getattr(plan.start, "grow", False))
-    penalty = with_lam(penalty, learned.facts["lam"])
-    notes = _notes(plan, penalty, learned)
-    empty = int(np.count_nonzero(~Z.any(axis=1) & (kernels.on_host(rows.squares()) > 0)))
-    if empty > _MANY_EMPTY * len(Z) and not plan.centred:  # documents get their shares another way, each of them
-        notes.append(f"note: {empty} of {len(Z)} rows have no node. More trees, or a larger density, give them one.")
-    return Fitted(D, activations(Z, forest, rows.lengths()), forest, penalty, learned, notes)
-
-
-def _learner(rows: Rows, plan: Plan, penalty: Penalty, begun: Begun) -> Learner:
+def make_learner(rows: Rows, plan: Plan, penalty: Penalty, begun: Begun, mean: Array | None) -> Learner:
+    """Return the learner of a plan, at its start; ``mean`` (C,) is of additive trees."""
     M, settings = len(begun.forest), {"seed": plan.seed, **plan.settings}
+    if mean is not None:
+        own_penalty = penalty if isinstance(penalty, MostActive) else NonNegativeL1(penalty.lam)
+        additive = AdditiveSettings(
+            nonnegative=plan.nonnegative,
+            density=plan.density if plan.auto_lam else None,
+            drawn=getattr(plan.start, "drawn", False),
+            **settings,
+        )
+        return Additive(rows, begun.forest, own_penalty, additive, begun.D, mean, plan.word_weights)
     if plan.learner == "entries":
         own = EntrySettings(**settings, zeros=plan.loss.zeros)
         return Entries(rows, penalty, M, own, plan.loss.weights, plan.allocate)
     settings |= {"nonnegative": plan.nonnegative, "revive": not plan.start.shapes}
     if plan.loss.is_plain:
-        return Online(rows, penalty, M, OnlineSettings(**settings), begun.D, plan.word_weights)
+        lengths = rows.lengths() if plan.unit else None
+        return Online(rows, penalty, M, OnlineSettings(**settings), begun.D, plan.word_weights, lengths)
     start = None if begun.D is None else (begun.D, begun.A)
     return Weighted(rows, plan.loss, penalty, M, WeightedSettings(**settings), start)
+
+
+def _empty_rows(rows: Rows, plan: Plan, Z: Array) -> list[str]:
+    """Say how many rows have no node, where they are many and nothing else gives them one."""
+    empty = int(np.count_nonzero(~Z.any(axis=1) & (kernels.on_host(rows.squares()) > 0)))
+    if empty <= _MANY_EMPTY * len(Z) or plan.centred:  # documents get their shares another way, each of them
+        return []
+    return [f"note: {empty} of {len(Z)} rows have no node. More trees, or a larger density, give them one."]
 
 
 def _notes(plan: Plan, penalty: Penalty, learned: Learned) -> list[str]:

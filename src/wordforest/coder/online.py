@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.coding import Coding, Gram, Solver, admm, code_batch, code_to_the_end, squares_of, weigh
+from wordforest.coder.coding import Coding, Gram, Solver, code_batch, code_to_the_end, solver_for, squares_of, weigh
 from wordforest.coder.dictionary import CodeStats, random_columns, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, TolOf, check_learning_fits, learn
 from wordforest.coder.penalties import Penalty
@@ -41,7 +41,7 @@ class OnlineSettings:
         tol: Stop when moving the dictionary lowers the objective by less than this share in a pass.
         tol_of: What ``tol`` is a share of: objective or penalty.
         batches: Dictionary updates in a pass over the words, fewer if they are few.
-        solver: Codes the words of a batch: ``admm`` or ``fista``.
+        solver: Codes the words of a batch: ``admm``, ``fista``, ``pursuit``; by the penalty if None.
         inner_iter: Iterations on a batch; warm starts carry the rest into the next pass.
         exact_tol: Relative duality gap of the last pass; by the type of X if None.
         seed: Of the start and of the order of words.
@@ -58,7 +58,7 @@ class OnlineSettings:
     tol: float = default("tol", "online")
     tol_of: TolOf = default("tol_of")
     batches: int = 8
-    solver: Solver = admm
+    solver: Solver | None = None
     inner_iter: int = 5
     exact_tol: float | None = None
     seed: int = 0
@@ -161,9 +161,22 @@ class Online(Learner):
             self.words["penalties"][shard] = self.penalty.per_word(A[shard])
         self.atoms_moved()
 
+    @property
+    def atoms(self) -> Array:
+        """What the dictionary is made of, (C, M): here itself."""
+        return self.D
+
     def saved(self) -> dict[str, Array]:
         """Return what ``load`` needs."""
         return {"D": self.D, "A": self.A, "AA": self.AA, "XA": self.XA, "losses": self.words["losses"]}
+
+    def remember(self, stats: CodeStats, uses: Array) -> None:
+        """Add what rows that are gone came to: their statistics, and how many of them use each atom, (M,)."""
+        like = self.rows.like
+        self.AA += kernels.placed(stats.AA, like)
+        self.XA += kernels.as_type(stats.XA, like)
+        self._uses = self._uses + kernels.placed(uses, like)
+        self.atoms_moved()
 
     def batches(self, epoch: int) -> list[Array]:
         """Split the words into the batches of a pass, at random; a batch is in row order."""
@@ -235,7 +248,8 @@ class Online(Learner):
 
     def _coding(self) -> Coding:
         settings = self.settings
-        return Coding(self.D, self.gram, self.penalty, settings.solver, settings.inner_iter, settings.exact_tol)
+        solver = settings.solver or solver_for(self.penalty)
+        return Coding(self.D, self.gram, self.penalty, solver, settings.inner_iter, settings.exact_tol)
 
     def _loss(self) -> float:
         """``|X - A D'|^2`` of all words, from the statistics."""

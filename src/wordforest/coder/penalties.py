@@ -198,6 +198,43 @@ class NoPenalty:
         return A
 
 
+@dataclass(frozen=True)
+class MostActive:
+    """At most ``most`` nodes are on in a row, none under a node that is off; ``Omega(a) = 0`` for such codes.
+
+    A bound in place of a weight, so codes are not shrunk. It is not convex: ``pursuit`` finds good codes, and nothing
+    certifies them. ``nonnegative`` keeps codes at or above zero.
+
+    Examples:
+        >>> import numpy as np
+        >>> import wordforest as wf
+        >>> bound = wf.coder.MostActive(wf.Forest([-1, 0, -1]), most=1)
+        >>> bound.prox(np.array([[1.0, 5.0, 2.0]]), step=1.0)  # the leaf would need its root, too
+        array([[0., 0., 2.]])
+    """
+
+    forest: Forest
+    most: int
+    nonnegative: bool = False
+    lam: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.most <= len(self.forest):
+            raise InputError(
+                f"active = {self.most}, but between 1 and {len(self.forest)} nodes, as many as the forest has, can be "
+                "on in a row."
+            )
+
+    def per_word(self, A: Array) -> Array:
+        """Return zeros, shape (V,)."""
+        return kernels.wide(A[:, 0] * 0)
+
+    def prox(self, A: Array, step: float) -> Array:  # noqa: ARG002 the protocol's signature
+        """Return codes near those of A (V, M) that keep the bound, found greedily."""
+        identity = kernels.placed(np.eye(len(self.forest), dtype=kernels.on_host(A[:0]).dtype), A)
+        return kernels.pursue(A, identity, self.forest, self.most, nonnegative=self.nonnegative)
+
+
 def _forbid_negative(values: Array, A: Array) -> Array:
     values[(A < 0).any(1)] = np.inf
     return values

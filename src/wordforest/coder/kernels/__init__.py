@@ -53,6 +53,28 @@ def forest_norms(A: Array, forest: Forest, weights: PerNode = 1.0) -> Array:
     return out
 
 
+def pursue(
+    XD: Array, DD: Array, forest: Forest, most: int, *, nonnegative: bool = False, start: Array | None = None
+) -> Array:
+    """Return codes (b, M) with at most ``most`` nodes on, none under a node that is off, greedily.
+
+    Each time the node comes on, with all above it that are off, that promises most for every node that comes on with
+    it, ``sum g_i^2 / DD_ii`` with ``g = XD - DD a``; then all coefficients move to their common minimum. Where none may
+    be negative, nodes promise only where ``g_i > 0``, and those that end at zero with nothing on below go off for good.
+    ``start`` (b, M) are codes whose nodes, refitted, are taken where they are better.
+    """
+    if not isinstance(XD, np.ndarray):
+        from wordforest.coder.kernels import arrays
+
+        return arrays.pursue(XD, DD, forest, most, nonnegative, start)
+    from wordforest.coder.kernels import pursuit
+
+    A = np.zeros_like(XD, order="C") if start is None else np.array(start, order="C")
+    DD = np.ascontiguousarray(DD, dtype=XD.dtype)
+    pursuit.pursue(np.ascontiguousarray(XD), DD, forest.parent, most, nonnegative, A)
+    return A
+
+
 def _on_tensors(A: Array, forest: Forest) -> Any:
     """Return the module for tensors: the GPU's own kernels where they can be, else whole-array operations."""
     if not (A.is_cuda and has_triton() and _TREES[0] <= _largest_tree(forest) <= _TREES[1]):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordforest.coder.forest import Forest
+from wordforest.coder.kernels.pursuit import NOTHING, RIDGE, STILL, SWEEPS
 
 Tensor = Any
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
@@ -54,6 +55,88 @@ def forest_norms(A: Tensor, forest: Forest, weights: PerNode) -> Tensor:
         squares = B[:, nodes] + below
         total, below = total + squares.sqrt() @ w[nodes], squares @ sums
     return total
+
+
+def pursue(XD: Tensor, DD: Tensor, forest: Forest, most: int, nonnegative: bool, start: Tensor | None) -> Tensor:
+    """Return codes (b, M) with at most ``most`` nodes on: see ``kernels.pursue``. All rows take a step at a time."""
+    torch = sys.modules["torch"]
+    X, products, none = XD.double(), DD.double(), torch.zeros_like(XD, dtype=torch.bool)
+    parent = torch.as_tensor(np.where(forest.parent < 0, len(forest), forest.parent), device=XD.device).long()
+    levels = [
+        torch.as_tensor(np.flatnonzero(forest.depth == d), device=XD.device) for d in range(forest.depth.max() + 1)
+    ]
+    on, barred, A = none.clone(), none.clone(), torch.zeros_like(X)
+    live, first = torch.ones_like(on[:, 0]), torch.zeros_like(X[:, 0])
+    while bool(live.any()):
+        slope = X - A @ products
+        gain, missing = _promises(slope, products.diagonal(), on, barred, parent, levels, nonnegative)
+        room = most - on.sum(1, keepdim=True)
+        usable = ~on & (missing <= room) & ((slope > 0) if nonnegative else True) & (products.diagonal() > 0)
+        rate, best = torch.where(usable, gain / missing.clamp_min(1), -1.0).max(1)
+        live = live & (rate > NOTHING * first) & (rate > 0)
+        first = torch.maximum(first, rate)
+        node = torch.where(live, best, len(forest))
+        for _ in levels:
+            on = on | (torch.arange(len(forest), device=XD.device) == node[:, None])
+            node = torch.cat((parent, parent.new_tensor([len(forest)])))[node]
+        A = _refitted(X, products, on, most, nonnegative, A)
+        for _ in levels if nonnegative else ():
+            empty = on & (A <= 0) & ~_with_children_on(on, parent)
+            on, barred = on & ~empty, barred | empty
+    if start is None:
+        return A.to(XD.dtype)
+    nodes = start != 0
+    for _ in levels:
+        nodes = nodes | _with_children_on(nodes, parent)
+    nodes = nodes & (nodes.sum(1, keepdim=True) <= most)
+    other = _refitted(X, products, nodes, most, nonnegative, torch.zeros_like(A))
+    values = [(codes * (codes @ products - 2 * X)).sum(1) for codes in (other, A)]
+    return torch.where((nodes.any(1) & (values[0] < values[1]))[:, None], other, A).to(XD.dtype)
+
+
+def _promises(
+    slope: Tensor, diagonal: Tensor, on: Tensor, barred: Tensor, parent: Tensor, levels: list[Tensor], positive: bool
+) -> tuple[Tensor, Tensor]:
+    """Return what each node and all above it that are off would gain, and how many these are, (b, M) each."""
+    useful = (slope > 0) if positive else (slope == slope)
+    own = (slope * slope / diagonal.clamp_min(sys.float_info.min)).where(useful & (diagonal > 0), slope * 0)
+    gain, missing = slope.new_zeros(len(slope), len(parent) + 1), slope.new_zeros(len(slope), len(parent) + 1)
+    for nodes in levels:
+        off = ~on[:, nodes]
+        above = parent[nodes]
+        gain[:, nodes] = (gain[:, above] + own[:, nodes]) * off
+        missing[:, nodes] = (missing[:, above] + 1 + barred[:, nodes] * len(parent)) * off
+    return gain[:, :-1], missing[:, :-1]
+
+
+def _with_children_on(on: Tensor, parent: Tensor) -> Tensor:
+    """Say which nodes have a child that is on, (b, M)."""
+    counts = on.new_zeros(len(on), on.shape[1] + 1, dtype=sys.modules["torch"].int32)
+    counts.index_add_(1, parent, on.int())
+    return counts[:, :-1] > 0
+
+
+def _refitted(X: Tensor, products: Tensor, on: Tensor, most: int, nonnegative: bool, A: Tensor) -> Tensor:
+    """Return the best coefficients of the nodes that are on, (b, M); ``A`` is where sweeps start."""
+    torch = sys.modules["torch"]
+    M = on.shape[1]
+    places = torch.where(on, torch.arange(M, device=on.device), M).topk(most, largest=False, sorted=True).values
+    used, chosen = places < M, places.clamp_max(M - 1)
+    G = products[chosen[:, :, None], chosen[:, None, :]] * (used[:, :, None] & used[:, None, :])  # (b, most, most)
+    diagonal = torch.where(used, G.diagonal(dim1=1, dim2=2) * (1 + RIDGE), 1.0)
+    G.diagonal(dim1=1, dim2=2).copy_(diagonal)
+    target = X.gather(1, chosen) * used
+    if nonnegative:
+        code = A.gather(1, chosen) * used
+        for _ in range(SWEEPS):
+            before = code.clone()
+            for r in range(most):
+                code[:, r] = (code[:, r] + (target[:, r] - (G[:, r] * code).sum(1)) / diagonal[:, r]).clamp_min(0)
+            if bool(((code - before).abs().amax(1) <= STILL * code.amax(1)).all()):
+                break
+    else:
+        code = torch.linalg.solve(G, target)
+    return torch.zeros_like(X).scatter_add_(1, chosen, code * used)
 
 
 @lru_cache(maxsize=32)

@@ -1,0 +1,228 @@
+"""Greedy codes with at most so many nodes on, compiled by Numba: a row at a time, all of it in cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordforest.runtime.machine import kernel
+
+Array = NDArray[Any]
+Index = NDArray[Any]
+NOTHING = 1e-10  # share of a row's first gain below which no node is worth being on
+RIDGE = 1e-6  # share by which a diagonal grows, so that equal atoms have a solution
+SWEEPS = 30  # over the nodes that are on, where coefficients may not be negative
+STILL = 1e-5  # share of the largest coefficient: moves below it are none
+
+
+@kernel
+def pursue(XD: Array, DD: Array, parent: Index, most: int, nonnegative: bool, A: Array) -> None:
+    """Write codes with at most ``most`` nodes on into A (b, M); a code that is there and better, once refitted, stays.
+
+    See ``kernels.pursue``.
+    """
+    M = XD.shape[1]
+    on, barred = np.empty(M, dtype=np.bool_), np.empty(M, dtype=np.bool_)
+    chosen, kept = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    work = np.zeros((most, most)), np.zeros((most, most)), np.zeros(most), np.zeros(most)
+    promised = np.empty(M), np.empty(M), np.empty(M, dtype=np.int64)
+    code, other = np.zeros(most), np.zeros(most)
+    for v in range(len(XD)):
+        x, a = XD[v], A[v]
+        on[:] = False
+        n_kept = _closed(a, parent, on, kept)
+        for m in range(n_kept):
+            _append(x, DD, kept, m, work, nonnegative)
+        other[:n_kept] = 0
+        _refit(work, n_kept, nonnegative, other)
+        before = _value(work, other, n_kept)
+        on[:], barred[:] = False, False
+        n_on = _grown(x, DD, parent, nonnegative, on, barred, chosen, code, work, promised)
+        a[:] = 0
+        if n_kept > 0 and before < _value(work, code, n_on):
+            for m in range(n_kept):
+                a[kept[m]] = other[m]
+        else:
+            for m in range(n_on):
+                a[chosen[m]] = code[m]
+
+
+@kernel
+def _grown(
+    x: Array,
+    DD: Array,
+    parent: Index,
+    nonnegative: bool,
+    on: Array,
+    barred: Array,
+    chosen: Index,
+    code: Array,
+    work: Any,
+    promised: Any,
+) -> int:
+    """Let nodes come on until there are as many as ``chosen`` has room for; return how many there are."""
+    slope, gain, missing = promised
+    slope[:] = x
+    n_on, first = 0, 0.0
+    while n_on < len(chosen):
+        best = _best(slope, DD, parent, on, barred, len(chosen) - n_on, nonnegative, gain, missing)
+        if best < 0 or gain[best] / missing[best] <= NOTHING * first:
+            break
+        first = max(first, gain[best] / missing[best])
+        new = missing[best]
+        for place in range(n_on + new - 1, n_on - 1, -1):  # a node stands after those above it
+            chosen[place], code[place], on[best] = best, 0, True
+            best = parent[best]
+        for _ in range(new):
+            _append(x, DD, chosen, n_on, work, nonnegative)
+            n_on += 1
+        _refit(work, n_on, nonnegative, code)
+        if nonnegative:
+            n_on = _without_empty(chosen, parent, on, barred, work, code, n_on)
+        slope[:] = x
+        for m in range(n_on):
+            if code[m] != 0:
+                _less(slope, DD[chosen[m]], code[m])
+    return n_on
+
+
+@kernel
+def _closed(a: Array, parent: Index, on: Array, chosen: Index) -> int:
+    """Write the nodes that are not zero and all above them to ``chosen``; return how many, 0 if they are too many."""
+    for i in range(len(a) - 1, -1, -1):  # children come after their parents
+        if a[i] != 0 or on[i]:
+            on[i] = True
+            if parent[i] >= 0:
+                on[parent[i]] = True
+    n = 0
+    for i in range(len(a)):
+        if on[i]:
+            if n == len(chosen):
+                return 0
+            chosen[n] = i
+            n += 1
+    return n
+
+
+@kernel
+def _best(
+    slope: Array,
+    DD: Array,
+    parent: Index,
+    on: Array,
+    barred: Array,
+    room: int,
+    nonnegative: bool,
+    gain: Array,
+    missing: Index,
+) -> int:
+    """Return the node whose way from the nodes that are on gains most for every node on it; -1 if there is none."""
+    best = -1
+    for i in range(len(slope)):
+        above = parent[i]
+        gain[i] = gain[above] if above >= 0 else 0.0
+        missing[i] = missing[above] if above >= 0 else 0
+        if on[i]:
+            gain[i], missing[i] = 0.0, 0
+            continue
+        missing[i] += 1
+        usable = DD[i, i] > 0 and (slope[i] > 0 or not nonnegative)
+        if usable:
+            gain[i] += slope[i] * slope[i] / DD[i, i]
+        if barred[i]:
+            missing[i] = len(slope) + 1  # neither it nor what is below it
+        elif usable and missing[i] <= room and (best < 0 or gain[i] * missing[best] > gain[best] * missing[i]):
+            best = i
+    return best
+
+
+@kernel
+def _append(x: Array, DD: Array, chosen: Index, m: int, work: Any, nonnegative: bool) -> None:
+    """Take in the m-th chosen node: its products with those before it; where signs are free, their Cholesky factor."""
+    products, factor, target, partial = work
+    node = chosen[m]
+    for r in range(m):
+        products[m, r] = products[r, m] = DD[node, chosen[r]]
+    products[m, m] = DD[node, node] * (1 + RIDGE)
+    target[m] = x[node]
+    if nonnegative:
+        return
+    left = products[m, m]
+    for r in range(m):
+        value = products[m, r]
+        for q in range(r):
+            value -= factor[r, q] * factor[m, q]
+        factor[m, r] = value / factor[r, r]
+        left -= factor[m, r] * factor[m, r]
+    factor[m, m] = np.sqrt(max(left, RIDGE * products[m, m]))
+    value = target[m]
+    for q in range(m):
+        value -= factor[m, q] * partial[q]
+    partial[m] = value / factor[m, m]
+
+
+@kernel
+def _refit(work: Any, n: int, nonnegative: bool, code: Array) -> None:
+    """Move the first n coefficients to their common minimum: at once, or by sweeps where none may be negative."""
+    products, factor, target, partial = work
+    if not nonnegative:
+        for r in range(n - 1, -1, -1):
+            value = partial[r]
+            for q in range(r + 1, n):
+                value -= factor[q, r] * code[q]
+            code[r] = value / factor[r, r]
+        return
+    for _ in range(SWEEPS):
+        largest, moved = 0.0, 0.0
+        for r in range(n):
+            value = target[r]
+            for q in range(n):
+                value -= products[r, q] * code[q]
+            new = max(code[r] + value / products[r, r], 0.0)
+            moved = max(moved, abs(new - code[r]))
+            largest = max(largest, new)
+            code[r] = new
+        if moved <= STILL * largest:
+            break
+
+
+@kernel
+def _without_empty(chosen: Index, parent: Index, on: Array, barred: Array, work: Any, code: Array, n: int) -> int:
+    """Take out nodes that are zero and have nothing on below them, and bar them; return how many are left."""
+    products, _, target, _ = work
+    m = n - 1
+    while m >= 0:  # children stand after their parents
+        node, used = chosen[m], code[m] > 0
+        for other in range(m + 1, n):
+            used = used or parent[chosen[other]] == node
+        if not used:
+            on[node], barred[node] = False, True
+            for r in range(m, n - 1):
+                chosen[r], target[r], code[r] = chosen[r + 1], target[r + 1], code[r + 1]
+                products[r, :n] = products[r + 1, :n]
+            for r in range(m, n - 1):
+                products[: n - 1, r] = products[: n - 1, r + 1]
+            n -= 1
+        m -= 1
+    return n
+
+
+@kernel
+def _value(work: Any, code: Array, n: int) -> float:
+    """Return ``|x - D a|^2 - |x|^2``."""
+    products, _, target, _ = work
+    value = 0.0
+    for r in range(n):
+        part = -2 * target[r]
+        for q in range(n):
+            part += products[r, q] * code[q]
+        value += code[r] * part
+    return value
+
+
+@kernel
+def _less(slope: Array, column: Array, coefficient: float) -> None:
+    for i in range(len(slope)):
+        slope[i] -= coefficient * column[i]
