@@ -232,14 +232,14 @@ def pursuit(
     gram: Gram,
     penalty: Penalty,
     *,
-    start: Array | None = None,
-    tol: float = 0.0,  # noqa: ARG001 a solver's signature
+    start: Array | None = None,  # noqa: ARG001 a solver's signature
+    tol: float = 0.0,  # noqa: ARG001
     max_iter: int = 1,  # noqa: ARG001
 ) -> Codes:
     """Code words, XD (b, M), with at most so many nodes on as ``MostActive`` says (tree pursuit: La and Do 2005).
 
     One node after the other comes on, with all above it, and coefficients are fitted anew without shrinkage. Arguments
-    and result are those of ``fista``; a code of ``start`` stays where its nodes, fitted anew, explain more.
+    and result are those of ``fista``; ``start``, ``tol`` and ``max_iter`` play no part.
 
     Examples:
         >>> import numpy as np
@@ -253,7 +253,7 @@ def pursuit(
     if not isinstance(penalty, MostActive):
         raise InputError(f"pursuit solves MostActive, not {type(penalty).__name__}. Use admm or fista.")
     bound = penalty
-    A = kernels.pursue(XD, gram.DD, bound.forest, bound.most, nonnegative=bound.nonnegative, start=start)
+    A = kernels.pursue(XD, gram.DD, bound.forest, bound.most, nonnegative=bound.nonnegative)
     return Codes(A, 1, True)
 
 
@@ -422,7 +422,11 @@ def _together(left: tuple[Array, Sums], right: tuple[Array, Sums]) -> tuple[Arra
 
 @by_halves(_together)
 def _code_block(rows: Rows, words: Words, coding: Coding, block: Array) -> tuple[Array, Sums]:
-    """Give a block of words codes never worse than those they have."""
+    """Give a block of words codes never worse than those they have.
+
+    But those of a pursuit are taken as they come: a dictionary that fits codes of old, which no pursuit finds any more,
+    serves new words less (docs/decisions.md).
+    """
     A, gram, penalty = words["A"], coding.gram, coding.penalty
     XD = products(rows, words, block, coding.D)  # (b, M)
 
@@ -434,7 +438,9 @@ def _code_block(rows: Rows, words: Words, coding: Coding, block: Array) -> tuple
     new = solve(slice(None), old if warm else None, coding.inner_iter * (1 if warm else 2))
     before, after = (word_objectives(codes, XD, gram, penalty) for codes in (old, new))
     worse = ~(after <= before)
-    if worse.any():  # few iterations may not be enough to get below where a word was: more, or no change
+    if worse.any() and not isinstance(
+        penalty, MostActive
+    ):  # few iterations may not be enough to get below where a word was: more, or no change
         more = solve(worse, old[worse], coding.inner_iter * _MORE)
         better = word_objectives(more, XD[worse], gram, penalty) <= before[worse]
         new[worse] = kernels.namespace(new).where(better[:, None], more, old[worse])

@@ -21,7 +21,7 @@ from wordforest.coder import kernels
 from wordforest.coder.coding import Coding, Gram, Solver, code_batch, code_to_the_end, solver_for, squares_of, weigh
 from wordforest.coder.dictionary import CodeStats, random_columns, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, TolOf, check_learning_fits, learn
-from wordforest.coder.penalties import Penalty
+from wordforest.coder.penalties import MostActive, Penalty
 from wordforest.coder.rows import Rows, Words, as_rows
 from wordforest.errors import InputError
 from wordforest.options import default
@@ -126,7 +126,7 @@ class Online(Learner):
         if V < 1 or C < 1:
             raise InputError(f"X has shape {rows.shape}, but learning needs at least one word and one context.")
         check_learning_fits(rows.words_here, C, M)
-        self.M = M
+        self.M, self.anneals = M, isinstance(penalty, MostActive)  # codes found greedily may get worse
         given = {"weights": weights, "lengths": lengths}
         self.words: Words = {name: rows.own(values) for name, values in given.items() if values is not None}
         rows.finite_squares()

@@ -53,23 +53,20 @@ def forest_norms(A: Array, forest: Forest, weights: PerNode = 1.0) -> Array:
     return out
 
 
-def pursue(
-    XD: Array, DD: Array, forest: Forest, most: int, *, nonnegative: bool = False, start: Array | None = None
-) -> Array:
+def pursue(XD: Array, DD: Array, forest: Forest, most: int, *, nonnegative: bool = False) -> Array:
     """Return codes (b, M) with at most ``most`` nodes on, none under a node that is off, greedily.
 
     Each time the node comes on, with all above it that are off, that promises most for every node that comes on with
     it, ``sum g_i^2 / DD_ii`` with ``g = XD - DD a``; then all coefficients move to their common minimum. Where none may
     be negative, nodes promise only where ``g_i > 0``, and those that end at zero with nothing on below go off for good.
-    ``start`` (b, M) are codes whose nodes, refitted, are taken where they are better.
     """
     if not isinstance(XD, np.ndarray):
         from wordforest.coder.kernels import arrays
 
-        return arrays.pursue(XD, DD, forest, most, nonnegative, start)
+        return arrays.pursue(XD, DD, forest, most, nonnegative)
     from wordforest.coder.kernels import pursuit
 
-    A = np.zeros_like(XD, order="C") if start is None else np.array(start, order="C")
+    A = np.zeros_like(XD, order="C")
     DD = np.ascontiguousarray(DD, dtype=XD.dtype)
     pursuit.pursue(np.ascontiguousarray(XD), DD, forest.parent, most, nonnegative, A)
     return A

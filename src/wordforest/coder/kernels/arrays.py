@@ -57,7 +57,7 @@ def forest_norms(A: Tensor, forest: Forest, weights: PerNode) -> Tensor:
     return total
 
 
-def pursue(XD: Tensor, DD: Tensor, forest: Forest, most: int, nonnegative: bool, start: Tensor | None) -> Tensor:
+def pursue(XD: Tensor, DD: Tensor, forest: Forest, most: int, nonnegative: bool) -> Tensor:
     """Return codes (b, M) with at most ``most`` nodes on: see ``kernels.pursue``. All rows take a step at a time."""
     torch = sys.modules["torch"]
     X, products, none = XD.double(), DD.double(), torch.zeros_like(XD, dtype=torch.bool)
@@ -83,15 +83,7 @@ def pursue(XD: Tensor, DD: Tensor, forest: Forest, most: int, nonnegative: bool,
         for _ in levels if nonnegative else ():
             empty = on & (A <= 0) & ~_with_children_on(on, parent)
             on, barred = on & ~empty, barred | empty
-    if start is None:
-        return A.to(XD.dtype)
-    nodes = start != 0
-    for _ in levels:
-        nodes = nodes | _with_children_on(nodes, parent)
-    nodes = nodes & (nodes.sum(1, keepdim=True) <= most)
-    other = _refitted(X, products, nodes, most, nonnegative, torch.zeros_like(A))
-    values = [(codes * (codes @ products - 2 * X)).sum(1) for codes in (other, A)]
-    return torch.where((nodes.any(1) & (values[0] < values[1]))[:, None], other, A).to(XD.dtype)
+    return A.to(XD.dtype)
 
 
 def _promises(

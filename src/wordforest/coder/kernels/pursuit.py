@@ -19,34 +19,17 @@ STILL = 1e-5  # share of the largest coefficient: moves below it are none
 
 @kernel
 def pursue(XD: Array, DD: Array, parent: Index, most: int, nonnegative: bool, A: Array) -> None:
-    """Write codes with at most ``most`` nodes on into A (b, M); a code that is there and better, once refitted, stays.
-
-    See ``kernels.pursue``.
-    """
+    """Write codes with at most ``most`` nodes on into A (b, M), all zeros before. See ``kernels.pursue``."""
     M = XD.shape[1]
     on, barred = np.empty(M, dtype=np.bool_), np.empty(M, dtype=np.bool_)
-    chosen, kept = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    chosen, code = np.empty(most, dtype=np.int64), np.zeros(most)
     work = np.zeros((most, most)), np.zeros((most, most)), np.zeros(most), np.zeros(most)
     promised = np.empty(M), np.empty(M), np.empty(M, dtype=np.int64)
-    code, other = np.zeros(most), np.zeros(most)
     for v in range(len(XD)):
-        x, a = XD[v], A[v]
-        on[:] = False
-        n_kept = _closed(a, parent, on, kept)
-        for m in range(n_kept):
-            _append(x, DD, kept, m, work, nonnegative)
-        other[:n_kept] = 0
-        _refit(work, n_kept, nonnegative, other)
-        before = _value(work, other, n_kept)
         on[:], barred[:] = False, False
-        n_on = _grown(x, DD, parent, nonnegative, on, barred, chosen, code, work, promised)
-        a[:] = 0
-        if n_kept > 0 and before < _value(work, code, n_on):
-            for m in range(n_kept):
-                a[kept[m]] = other[m]
-        else:
-            for m in range(n_on):
-                a[chosen[m]] = code[m]
+        n_on = _grown(XD[v], DD, parent, nonnegative, on, barred, chosen, code, work, promised)
+        for m in range(n_on):
+            A[v, chosen[m]] = code[m]
 
 
 @kernel
@@ -86,24 +69,6 @@ def _grown(
             if code[m] != 0:
                 _less(slope, DD[chosen[m]], code[m])
     return n_on
-
-
-@kernel
-def _closed(a: Array, parent: Index, on: Array, chosen: Index) -> int:
-    """Write the nodes that are not zero and all above them to ``chosen``; return how many, 0 if they are too many."""
-    for i in range(len(a) - 1, -1, -1):  # children come after their parents
-        if a[i] != 0 or on[i]:
-            on[i] = True
-            if parent[i] >= 0:
-                on[parent[i]] = True
-    n = 0
-    for i in range(len(a)):
-        if on[i]:
-            if n == len(chosen):
-                return 0
-            chosen[n] = i
-            n += 1
-    return n
 
 
 @kernel
@@ -207,19 +172,6 @@ def _without_empty(chosen: Index, parent: Index, on: Array, barred: Array, work:
             n -= 1
         m -= 1
     return n
-
-
-@kernel
-def _value(work: Any, code: Array, n: int) -> float:
-    """Return ``|x - D a|^2 - |x|^2``."""
-    products, _, target, _ = work
-    value = 0.0
-    for r in range(n):
-        part = -2 * target[r]
-        for q in range(n):
-            part += products[r, q] * code[q]
-        value += code[r] * part
-    return value
 
 
 @kernel
