@@ -9,8 +9,8 @@ tokenizer:
     from examples import smollm2
     model = smollm2.load()
     names, X = smollm2.token_embeddings(model)                   # (49152, 576)
-    for X, tokens in smollm2.activations(model, lines, layer=15):
-        ...                                                      # (n, 576), (n,)
+    for block in smollm2.activations(model, lines, layer=15):
+        block.X, block.tokens                                    # (n, 576), (n,)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import fsspec
 import numpy as np
@@ -32,9 +32,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-Block: TypeAlias = tuple[NDArray[np.float32], NDArray[np.int32]]  # activations (n, C), token ids (n,)
-
 BORDER = "<|endoftext|>"  # between documents, as in the text that the model was trained on
+SKIPPED = 2  # tokens at the start of a window: see activations
 
 
 @dataclass(frozen=True)
@@ -185,31 +184,24 @@ def readable(token: str) -> str:
     return "".join(_SIGNS.get(c) or (c if c.isprintable() else f"<U+{ord(c):04X}>") for c in text)
 
 
-_VISIBLE = {
-    *range(33, 127),
-    *range(161, 173),
-    *range(174, 256),
-}  # bytes that byte-level BPE writes as they are in Latin-1
-_HIDDEN = sorted({*range(256)} - _VISIBLE)  # those that it writes as the letters from 256 on
+# Byte-level BPE writes visible bytes as they are in Latin-1, and the others as the letters from 256 on.
+_VISIBLE = {*range(33, 127), *range(161, 173), *range(174, 256)}
+_HIDDEN = sorted({*range(256)} - _VISIBLE)
 _BYTES = {chr(byte): byte for byte in _VISIBLE} | {chr(256 + n): byte for n, byte in enumerate(_HIDDEN)}
 _SIGNS = {" ": "▁"} | {chr(code): chr(0x2400 + code) for code in range(32)}  # pictures of control characters
 
 
 def windows(tokenizer: Any, lines: Iterable[str], context: int) -> Iterator[list[int]]:
-    """Put documents behind each other and cut them into windows of token ids; only the last may be shorter.
-
-    Every window starts with a border, and every document ends with one. The activation at the first place of a window
-    is an outlier, since heads with nothing to look at look there. It is the border's: drop it, and no text is lost.
-    """
-    border, size, kept = tokenizer.token_to_id(BORDER), context - 1, list[int]()
+    """Put documents behind each other, a border after each, and cut them into windows of token ids, the last shorter."""
+    border, kept = tokenizer.token_to_id(BORDER), list[int]()
     for line in lines:
         if text := line.rstrip("\r\n"):
             kept += [*tokenizer.encode(text).ids, border]
-        full = len(kept) // size * size
-        yield from ([border, *kept[start : start + size]] for start in range(0, full, size))
+        full = len(kept) // context * context
+        yield from (kept[start : start + context] for start in range(0, full, context))
         del kept[:full]
     if kept:
-        yield [border, *kept]
+        yield kept
 
 
 def batches(model: Model, lines: Iterable[str], context: int, batch: int) -> Iterator[Tensor]:
@@ -219,27 +211,40 @@ def batches(model: Model, lines: Iterable[str], context: int, batch: int) -> Ite
             yield torch.tensor(group, device=model.embeddings.device)
 
 
-def activations(model: Model, lines: Iterable[str], layer: int, context: int = 256, batch: int = 16) -> Iterator[Block]:
-    """Yield the residual stream after ``layer`` layers, (n, C) float32, with the token ids (n,), in order of the text.
+class Block(NamedTuple):
+    """Activations of tokens in the order of the text; row i follows row i - 1 where its place is the next one."""
 
-    The first place of every window is dropped (see ``windows``), so ``context - 1`` rows are a window: what the model
-    saw at a row are the tokens of its window up to it.
+    X: NDArray[np.float32]  # (n, C)
+    tokens: NDArray[np.int32]  # (n,), ids
+    places: NDArray[np.int32]  # (n,), in the window
+
+
+def activations(model: Model, lines: Iterable[str], layer: int, context: int = 256, batch: int = 16) -> Iterator[Block]:
+    """Yield the residual stream after ``layer`` layers, but for the first two tokens of windows and borders.
+
+    Heads with nothing to look at look at the first token of a window, at borders, and now and then at the second
+    token. There the middle layers have activations about a hundred times as long as others, which a dictionary would
+    spend itself on.
     """
-    for tokens in batches(model, lines, context, batch):
-        X = residuals(model, tokens, layer)[:, 1:].flatten(0, 1)  # (b * (t - 1), C)
-        yield X.cpu().numpy(), tokens[:, 1:].flatten().cpu().numpy().astype(np.int32)
+    border = model.tokenizer.token_to_id(BORDER)
+    for tokens in batches(model, lines, context, batch):  # (b, t)
+        places = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)
+        kept = (places >= SKIPPED) & (tokens != border)
+        if kept.any():
+            X = residuals(model, tokens, layer)[kept]  # (n, C)
+            yield Block(X.cpu().numpy(), *(ids[kept].cpu().numpy().astype(np.int32) for ids in (tokens, places)))
 
 
 def write_shards(blocks: Iterable[Block], folder: str | Path, size: int = 16) -> list[Path]:
-    """Write blocks, ``size`` to a file, to a new folder: 00000.safetensors and on, ``X`` (n, C) and ``tokens`` (n,)."""
+    """Write blocks, ``size`` to a file, to a new folder: 00000.safetensors and on, ``X``, ``tokens``, ``places``."""
     from safetensors.numpy import save_file
 
     Path(folder).mkdir(parents=True)
     blocks, files = iter(blocks), list[Path]()
     while shard := list(islice(blocks, size)):
-        X, tokens = (np.concatenate(parts) for parts in zip(*shard, strict=True))
         files.append(Path(folder) / f"{len(files):05}.safetensors")
-        save_file({"X": X, "tokens": tokens}, files[-1])
+        parts = Block(*map(np.concatenate, zip(*shard, strict=True)))
+        save_file(parts._asdict(), files[-1])
     return files
 
 
