@@ -192,7 +192,7 @@ _SIGNS = {" ": "▁"} | {chr(code): chr(0x2400 + code) for code in range(32)}  #
 
 
 def windows(tokenizer: Any, lines: Iterable[str], context: int) -> Iterator[list[int]]:
-    """Put documents behind each other, a border after each, and cut them into windows of token ids, the last shorter."""
+    """Put documents behind each other, a border after each, and cut all into windows of token ids, the last shorter."""
     border, kept = tokenizer.token_to_id(BORDER), list[int]()
     for line in lines:
         if text := line.rstrip("\r\n"):

@@ -213,9 +213,10 @@ def test_real_model_has_its_shapes_and_knows_paris(real: Any):
     assert (real.layers, real.heads, real.kv_heads) == (30, 9, 3)
     (paris,) = smollm2.greedy(real, "The capital of France is", 1)
     assert names[paris] == "▁Paris"
-    value, n = smollm2.perplexity(real, ["The quick brown fox jumps over the lazy dog."])
-    assert n == 10
-    assert value < 100  # of 49,152 tokens
+    forward, n = smollm2.perplexity(real, [PROMPT])
+    backward, _ = smollm2.perplexity(real, [" ".join(reversed(PROMPT.split()))])
+    assert n == len(real.tokenizer.encode(PROMPT).ids)  # all but the first, and the border
+    assert forward < backward / 10  # the same words without their order
 
 
 @pytest.mark.slow
