@@ -37,6 +37,43 @@ def forest_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
     return np.asarray(sum(w[i] * np.linalg.norm(wide[:, i:end], axis=1) for i, end in enumerate(forest.end)))
 
 
+def pursue(XD: Array, DD: Array, forest: Forest, most: int, nonnegative: bool) -> Array:
+    """Codes with at most ``most`` nodes on, none under a node that is off: the best way for every node it turns on."""
+    from scipy.optimize import nnls
+
+    A = np.zeros_like(XD)
+    for x, a in zip(XD, A, strict=True):
+        on: list[int] = []
+        barred: set[int] = set()
+        while len(on) < most:
+            slope, best, rate = x - DD @ a, [], 0.0
+            for node in range(len(forest)):
+                way = [one for one in above(node, forest) if one not in on]
+                useful = [one for one in way if slope[one] > 0 or not nonnegative]
+                fits = node in useful and len(way) <= most - len(on) and not barred & set(way)
+                gain = sum(slope[one] ** 2 / DD[one, one] for one in useful) / max(len(way), 1)
+                if fits and gain > rate:
+                    best, rate = way, gain
+            if rate <= 1e-9:
+                break
+            on += best
+            a[:] = 0
+            if nonnegative:
+                factor = np.linalg.cholesky(DD[np.ix_(on, on)])
+                a[on] = nnls(factor.T, np.linalg.solve(factor, x[on]))[0]
+                while empty := [n for n in on if a[n] == 0 and not any(forest.parent[m] == n for m in on)]:
+                    barred |= set(empty)
+                    on = [node for node in on if node not in empty]
+            else:
+                a[on] = np.linalg.solve(DD[np.ix_(on, on)], x[on])
+    return A
+
+
+def above(node: int, forest: Forest) -> list[int]:
+    """A node and all above it."""
+    return [] if node < 0 else [node, *above(int(forest.parent[node]), forest)]
+
+
 def times_dictionary(X: Any, rows: Array, D: Array) -> Array:
     """``X[rows] @ D``, shape (b, M)."""
     return np.asarray(X[rows] @ D)

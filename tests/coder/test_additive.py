@@ -233,9 +233,17 @@ def test_what_does_not_go_with_additive_trees_is_refused(wrong: dict[str, Any]) 
         wf.ForestCoder(additive=True, **wrong).fit(topics())
 
 
-def test_an_additive_coder_has_no_partial_fit() -> None:
-    assert hasattr(wf.ForestCoder(), "partial_fit")
-    assert not hasattr(wf.ForestCoder(additive=True), "partial_fit")
+def test_blocks_of_rows_teach_an_additive_coder() -> None:
+    X = topics()
+    coder = wf.ForestCoder(trees=2, branching=(2,), additive=True, init="nested", lam="auto", random_state=0)
+    for _ in range(3):
+        for block in np.array_split(X, 3):
+            coder.partial_fit(block)
+    A = coder.transform(X)
+    parent = coder.forest_.parent
+    children = np.flatnonzero(parent >= 0)
+    assert not ((A[:, children] > 0) & (A[:, parent[children]] == 0)).any()
+    assert coder.score(X) > 0.8 * coder.fit(X).score(X)
 
 
 def test_atoms_that_are_much_alike_are_told_apart_to_the_end() -> None:

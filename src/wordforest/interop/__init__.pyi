@@ -5,6 +5,7 @@ from .frames import write_codes as write_codes
 from .gensim import from_gensim as from_gensim
 from .gensim import to_gensim as to_gensim
 from .huggingface import write_huggingface as write_huggingface
+from .sae_lens import write_sae_lens as write_sae_lens
 from .scikit_learn import WordForestVectorizer as WordForestVectorizer
 from .sentence_transformers import read_sentence_transformers as read_sentence_transformers
 from .sentence_transformers import write_sentence_transformers as write_sentence_transformers
