@@ -458,7 +458,7 @@ def nested_cells(judge: Judge, result: Result, parent: np.ndarray) -> dict[str, 
     return {
         "edges judged": str(nested.n_edges),
         "nested bits": "" if none else f"{nested.bits:.3f} [{nested.low:.3f}, {nested.high:.3f}]",
-        "children dealt": "" if none else f"{nested.dealt:.3f}",
+        "children dealt": "" if none or np.isnan(nested.dealt) else f"{nested.dealt:.3f}",
         "nested": "" if none else f"{100 * nested.share:.1f}%",
         "feature bits": f"{nested.feature_bits:.2f}",
     }
