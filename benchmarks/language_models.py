@@ -57,6 +57,7 @@ from wordnet import Judge, read_nouns
 COVERED, OFTENER = 0.9, 2.0  # the rule for edges
 FOUND = 0.5  # cosine
 PROBED = (1, 4, 16)  # latents of a probe
+SLOW = ("nmf", "group", "group-flat")  # not made unless asked for
 CLASSES = 20  # most frequent ones that are probed
 LARGE = {"features": 16_384, "columns": 768, "roots": 128, "depth": 3, "rows": 200_000, "steps": 100}
 SMALL = {"features": 320, "columns": 96, "roots": 10, "depth": 2, "rows": 30_000, "steps": 100}
@@ -526,7 +527,9 @@ def parse() -> argparse.Namespace:
         command.add_argument("--k", type=int, help="latents on in a row; 32, in planted as many as are true")
         command.add_argument("--trees", type=int)
         command.add_argument("--branching", type=lambda text: tuple(map(int, text.split(","))))
-        command.add_argument("--methods", nargs="+", choices=known, default=[name for name in known if name != "nmf"])
+        command.add_argument(
+            "--methods", nargs="+", choices=known, default=[name for name in known if name not in SLOW]
+        )
         command.add_argument("--again", nargs="+", choices=known, default=[])
         command.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
         command.add_argument("--threads", type=int, default=1)
