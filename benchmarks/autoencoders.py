@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-RATES = (3e-4, 1e-3, 3e-3)
+RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 BATCH = 1024
 TRIAL, CHECK, DECAY, MOST = 300, 300, 600, 6000  # steps
 GAIN = 0.005
