@@ -301,7 +301,7 @@ def nmf(X: np.ndarray, size: Size) -> Coder:
     from sklearn.decomposition import MiniBatchNMF
 
     mean = X.mean(0)
-    model = MiniBatchNMF(size.M, init="nndsvda", batch_size=BATCH, max_iter=20, random_state=size.seed)
+    model = MiniBatchNMF(size.M, batch_size=BATCH, max_iter=20, random_state=size.seed)
     model.fit(split_signs(X - mean))
     H = model.components_
     atoms = (H[:, : X.shape[1]] - H[:, X.shape[1] :]).astype(np.float32)
