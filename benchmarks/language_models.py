@@ -64,7 +64,10 @@ SMALL = {"features": 320, "columns": 96, "roots": 10, "depth": 2, "rows": 30_000
 
 
 class Ours(NamedTuple):
-    """A name for the table and settings of ForestCoder; ``flat``: single nodes in place of trees."""
+    """A name for the table and settings of ForestCoder; ``flat``: single nodes in place of trees.
+
+    ``active`` in them stands for at most k nodes in a row, in place of a lam for k on average.
+    """
 
     title: str
     settings: dict[str, Any]
@@ -73,6 +76,9 @@ class Ours(NamedTuple):
 
 
 OURS = {
+    "forest": Ours("forest, at most k nodes", {"active": True}),
+    "forest-flat": Ours("single nodes, at most k", {"active": True, "init": "rows"}, flat=True),
+    "additive-active": Ours("additive forest, at most k nodes", {"active": True, "additive": True}),
     "additive": Ours("additive forest", {"additive": True}),
     "additive-flat": Ours("additive, flat", {"additive": True}, flat=True),
     "group": Ours("forest penalty", {"nonnegative": True}, centred=True),
@@ -250,11 +256,13 @@ def forest_coder(X: np.ndarray, size: Size, way: Ours, forest: wf.Forest) -> Cod
     mean = X.mean(0) if way.centred else np.zeros(X.shape[1], dtype=X.dtype)
     X = X - mean
     own = wf.Forest.flat(size.M) if way.flat else forest
-    settings = {"lam": "auto", "density": size.k / size.M, "init": "nested", **way.settings}
+    bounded = {"active": size.k, "center": True} if "active" in way.settings else {}
+    aim = {} if bounded else {"lam": "auto", "density": size.k / size.M}
+    settings = {**aim, "init": "nested", **way.settings, **bounded}
     coder = wf.ForestCoder(forest=own, device=size.device, n_jobs=1, random_state=size.seed, **settings).fit(X)
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
     shared = (X / np.where(lengths > 0, lengths, 1)).mean(0)
-    shared = shared / (np.linalg.norm(shared) or 1.0) if way.settings.get("additive") else np.zeros_like(shared)
+    shared = shared / (np.linalg.norm(shared) or 1.0) if way.settings.get("additive") and not bounded else shared * 0
 
     def code(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = rows - mean
