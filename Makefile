@@ -22,6 +22,7 @@ test:
 	$(MAKE) --jobs 2 $(VENV)/.test $(VENV)/.browser
 	$(MAKE) --jobs 2 lint pytest
 
+pytest: export PYTHONDONTWRITEBYTECODE =  # else each of the processes compiles the source and rewrites tests anew
 pytest: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
