@@ -126,8 +126,8 @@ $(VENV)/.torture: $(VENV)/.test
 	$(INSTALL) '.[torture]'
 	touch $@
 
-# PyTorch by pip, whose settings say which of its many builds there is here.
+# PyTorch by pip, whose settings say which of its many builds there is here; uv compiles its bytecode, too.
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/uv
-	$(if $(strip $(TORCH)),$(BIN)/python -m pip install --quiet $(TORCH))
+	$(if $(strip $(TORCH)),$(BIN)/python -m pip install --quiet --no-compile $(TORCH))
 	$(INSTALL) '.[cluster,demo,test$(if $(strip $(TORCH)),$(comma)sentence-transformers)]'
 	touch $@

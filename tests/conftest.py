@@ -1,4 +1,3 @@
-import fcntl
 import os
 import random
 from collections.abc import Iterator
@@ -65,6 +64,8 @@ def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         yield
         return
+    import fcntl
+
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.dispatcher import Dispatcher
 
