@@ -126,8 +126,8 @@ $(VENV)/.torture: $(VENV)/.test
 	$(INSTALL) '.[torture]'
 	touch $@
 
-# PyTorch by pip, whose settings say which of its many builds there is here; uv compiles its bytecode, too.
+# PyTorch by pip, whose settings say which of its many builds there is here.
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/uv
-	$(if $(strip $(TORCH)),$(BIN)/python -m pip install --quiet --no-compile $(TORCH))
+	$(if $(strip $(TORCH)),$(BIN)/python -m pip install --quiet $(TORCH))
 	$(INSTALL) '.[cluster,demo,test$(if $(strip $(TORCH)),$(comma)sentence-transformers)]'
 	touch $@

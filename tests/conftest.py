@@ -12,8 +12,6 @@ from wordforest.runtime import machine
 # Several processes share the cores (make test), so a BLAS with threads of its own in each would only get in the way.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
-# Dask looks a hundred times a second at what its workers do: a third of their time here.
-os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
 
 # Kernels compile on first use, so a first example may take seconds; derandomised, so that a run can be repeated.
 settings.register_profile("wordforest", deadline=None, derandomize=True)
