@@ -5,8 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
-# uv takes a tenth of pip's time. Bytecode at once: compiled at the first import, odd strings of a package warn, and
-# warnings are errors in tests.
+# uv downloads side by side what pip takes one by one. Bytecode at once: compiled at the first import, odd strings of a
+# package warn, and warnings are errors in tests.
 INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --editable
 
 .PHONY: demo test lint pytest docs gallery dist check-wheel wheels versions reports figures checklist torture torture-cluster audit pictures clean
