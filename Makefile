@@ -5,15 +5,25 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
+# uv downloads side by side what pip takes one by one. Bytecode at once: compiled at the first import, odd strings of a
+# package warn, and warnings are errors in tests.
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --editable
 
-.PHONY: demo test lint docs gallery dist check-wheel wheels versions reports figures checklist torture torture-cluster audit pictures clean
+.PHONY: demo test lint pytest docs gallery dist check-wheel wheels versions reports figures checklist torture torture-cluster audit pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/wordforest demo --out $(RUN) --force
 
-# Whole files go to the processes, so that what a file prepares is made once; tests/conftest.py puts long files first.
-PROCESSES ?= 2
-test: lint $(VENV)/.browser
+# Linters and types beside the tests, and Chromium beside Python's packages. Three processes on two cores, since tests
+# wait for workers, browsers, and kernels that another process compiles. Whole files go to the processes, so that what a
+# file prepares is made once; tests/conftest.py puts long files first.
+PROCESSES ?= 3
+test:
+	$(MAKE) --jobs 2 $(VENV)/.test $(VENV)/.browser
+	$(MAKE) --jobs 2 lint pytest
+
+pytest: export PYTHONDONTWRITEBYTECODE =  # else each of the processes compiles the source and rewrites tests anew
+pytest: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.test
@@ -87,7 +97,7 @@ pictures: $(VENV)/.test $(VENV)/.browser
 	PYTHONPATH=. $(BIN)/python benchmarks/tutorials.py
 
 # Chromium for the tests of the page: Debian's, where we may install it. Without it those tests are skipped.
-$(VENV)/.browser: | $(VENV)/bin/python
+$(VENV)/.browser: | $(VENV)/bin/uv
 	command -v chromedriver > /dev/null || \
 	  { [ "$$(id -u)" = 0 ] && apt-get install -y -qq chromium chromium-driver > /dev/null 2>&1; } || \
 	  echo "no Chromium here, so the tests of the page are skipped: install chromium and chromium-driver"
@@ -96,25 +106,28 @@ $(VENV)/.browser: | $(VENV)/bin/python
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache
 
-$(VENV)/bin/python:
+$(VENV)/bin/uv:
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet uv
 
-$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/uv
+	$(INSTALL) '.[demo]'
 	touch $@
 
-$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/uv
+	$(INSTALL) '.[docs]'
 	touch $@
 
-$(VENV)/.release: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[release]'
+$(VENV)/.release: pyproject.toml | $(VENV)/bin/uv
+	$(INSTALL) '.[release]'
 	touch $@
 
 $(VENV)/.torture: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --editable '.[torture]'
+	$(INSTALL) '.[torture]'
 	touch $@
 
-$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[cluster,demo,test$(if $(strip $(TORCH)),$(comma)sentence-transformers)]' $(TORCH)
+# PyTorch by pip, whose settings say which of its many builds there is here.
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/uv
+	$(if $(strip $(TORCH)),$(BIN)/python -m pip install --quiet $(TORCH))
+	$(INSTALL) '.[cluster,demo,test$(if $(strip $(TORCH)),$(comma)sentence-transformers)]'
 	touch $@

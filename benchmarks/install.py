@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-from wheels import built, install, learn
+from wheels import built, learn, run
 
 
 def size(path: Path) -> float:
@@ -27,7 +27,9 @@ def measured(wheel: Path, *options: str) -> tuple[float, float, dict[str, float]
     """Return the seconds until the package is installed and until a forest is learned, and the MB of packages."""
     with tempfile.TemporaryDirectory() as name:
         folder, began = Path(name), time.monotonic()
-        commands = install(wheel, sys.executable, folder, (), *options)
+        run(sys.executable, "-m", "venv", "env", cwd=folder)
+        commands = folder / "env" / "bin"
+        run(commands / "python", "-m", "pip", "install", "--quiet", *options, wheel, cwd=folder)
         installed = time.monotonic() - began
         (packages,) = (folder / "env").glob("[Ll]ib/**/site-packages")
         parts = {path.name: size(path) for path in packages.iterdir() if not path.name.startswith("pip")}

@@ -2,6 +2,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -53,6 +54,32 @@ def _no_sync() -> Iterator[None]:
 def _compiled_before() -> None:
     """Have commands say the same on a machine on which they run for the first time."""
     machine._told.append(machine.COMPILING)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have one of several processes compile a kernel: the others wait, and load what it has put into the cache."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield
+        return
+    import fcntl
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    folder, usual = tmp_path_factory.getbasetemp().parent, Dispatcher.compile  # the parent is that of all processes
+
+    def compile_once(self: Dispatcher, signature: Any) -> Any:
+        if self._cache.cache_path is None:
+            return usual(self, signature)
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
+        with global_compiler_lock, (folder / name).open("w") as lock:  # in this order: then no threads wait in a circle
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return usual(self, signature)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Dispatcher, "compile", compile_once)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -54,12 +54,17 @@ def find_python(version: str) -> str | None:
     return None
 
 
+def uv(*arguments: object, cwd: Path) -> str:
+    """Run uv of the environment that this runs in; ``make .venv/.release`` installs it."""
+    return run(sys.executable, "-m", "uv", *arguments, cwd=cwd)
+
+
 def lowest_versions(python: str, extras: tuple[str, ...], folder: Path) -> Path:
     """Write the lowest versions that pyproject.toml allows, as constraints; uv finds them."""
     path = folder / "lowest.txt"
     wanted = [part for extra in extras for part in ("--extra", extra)]
     options = ["--resolution", "lowest-direct", "--python", python, "--output-file", path]
-    run(sys.executable, "-m", "uv", "pip", "compile", "--quiet", *options, *wanted, HOME / "pyproject.toml", cwd=folder)
+    uv("pip", "compile", "--quiet", *options, *wanted, HOME / "pyproject.toml", cwd=folder)
     return path
 
 
@@ -81,11 +86,11 @@ def missing_from(wheel: Path) -> list[str]:
 
 
 def install(wheel: Path, python: str, folder: Path, extras: tuple[str, ...] = (), *options: object) -> Path:
-    """Install a wheel in a new environment in a folder, as pip does it, and return where its commands are."""
-    run(python, "-m", "venv", "env", cwd=folder)
+    """Install a wheel in a new environment in a folder, and return where its commands are."""
+    uv("venv", "--quiet", "--python", python, "env", cwd=folder)
     commands = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
-    asked = f"{wheel}[{','.join(extras)}]" if extras else wheel
-    run(commands / "python", "-m", "pip", "install", "--quiet", *options, asked, cwd=folder)
+    asked = f"wordforest[{','.join(extras)}] @ {wheel.as_uri()}"
+    uv("pip", "install", "--quiet", "--python", commands / "python", *options, asked, cwd=folder)
     return commands
 
 
@@ -108,9 +113,10 @@ def check(wheel: Path, commands: Path, folder: Path) -> None:
 def try_wheel(wheel: Path, python: str, folder: Path, *, lowest: bool, demo: bool, tests: bool) -> str:
     """Install the wheel in an empty environment, use it, and return what was tried, in words."""
     extras = ("demo", "test") if tests else ("demo",) if demo else ()  # no PyTorch: gigabytes
-    constraints = ["--constraint", lowest_versions(python, extras, folder)] if lowest else []
+    options: list[object] = ["--constraint", lowest_versions(python, extras, folder)] if lowest else []
+    options += ["--compile-bytecode"] if tests else []  # at the first import, odd strings of packages would warn
     began = time.monotonic()
-    commands = install(wheel, python, folder, extras, *constraints)
+    commands = install(wheel, python, folder, extras, *options)
     said = [f"installed in {time.monotonic() - began:.0f} s"]
     learn(commands, folder)
     said.append(f"a first forest after {time.monotonic() - began:.0f} s")
@@ -121,8 +127,8 @@ def try_wheel(wheel: Path, python: str, folder: Path, *, lowest: bool, demo: boo
         said.append("the demo")
     if tests:
         # Old packages warn of what is newer than they are.
-        options = ["-q", "-m", QUICK, "-p", "no:cacheprovider", *(["-o", "filterwarnings=default"] if lowest else [])]
-        printed = run(commands / "python", "-m", "pytest", *options, *(f"tests/{one}" for one in TESTS), cwd=HOME)
+        asked = ["-q", "-m", QUICK, "-p", "no:cacheprovider", *(["-o", "filterwarnings=default"] if lowest else [])]
+        printed = run(commands / "python", "-m", "pytest", *asked, *(f"tests/{one}" for one in TESTS), cwd=HOME)
         said.append(printed.strip().splitlines()[-1].strip("= "))
     return ", ".join(said)
 

@@ -80,14 +80,19 @@ def run(
 ) -> Ended:
     """Run ``wordforest ARGUMENTS`` in a fork and wait for it.
 
-    ``meanwhile(pid, started)`` is called at once in the parent, to send signals. ``root`` is where faults apply.
+    ``meanwhile(pid, started)`` is called in the parent, to send signals, as soon as the fork is the command. ``root``
+    is where faults apply.
     """
     said, counted = desk / "said.txt", desk / "events.txt"
     counted.unlink(missing_ok=True)
-    started = time.monotonic()
+    ready, preparing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become(arguments, said, counted, fault, at, root or desk, user)
+        _become(arguments, said, counted, fault, at, root or desk, user, preparing)
+    os.close(preparing)
+    os.read(ready, 1)  # ends when the fork has closed its side
+    os.close(ready)
+    started = time.monotonic()
     if meanwhile is not None:
         meanwhile(pid, started)
     status = _waited(pid, started + LONGEST)
@@ -110,9 +115,16 @@ def _waited(pid: int, until: float) -> int:
 
 
 def _become(
-    arguments: list[str], said: Path, counted: Path, fault: Fault, at: int, root: Path, user: int | None
+    arguments: list[str],
+    said: Path,
+    counted: Path,
+    fault: Fault,
+    at: int,
+    root: Path,
+    user: int | None,
+    preparing: int,
 ) -> None:
-    """Be the command; never returns."""
+    """Be the command, and close ``preparing`` when it begins; never returns."""
     code = 70
     try:
         output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
@@ -126,6 +138,7 @@ def _become(
             os.setgroups([])
             os.setgid(user)
             os.setuid(user)
+        os.close(preparing)
         if fault:
             arm(root, fault, at)
         code = _main(arguments)

@@ -149,7 +149,7 @@ def run_again(bench: Bench, command: Command, out: Path, new: dict[str, str]) ->
 
 
 def _load_everything() -> None:
-    """Import all of wordforest, so that forks have nothing left to load."""
+    """Import all of wordforest that commands use, so that forks have nothing left to load."""
     import ftplib  # noqa: F401 as are the next, what Pooch needs
     import pkgutil
     import urllib.request  # noqa: F401
@@ -160,7 +160,7 @@ def _load_everything() -> None:
     import wordforest
 
     for module in pkgutil.walk_packages(wordforest.__path__, "wordforest."):
-        if not module.name.endswith("__main__") and ".fused" not in module.name:
+        if not any(part in module.name for part in ("__main__", ".fused", ".interop.")):  # PyTorch, spaCy, pandas
             __import__(module.name)
 
 

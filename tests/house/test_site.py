@@ -113,6 +113,7 @@ def test_what_a_page_would_fetch_from_elsewhere_is_found(html: str, addresses: l
     assert HOOKS["fetched"](html) == addresses
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path):
     pytest.importorskip("mkdocs", reason="the extra docs, which make docs installs")
     pytest.importorskip("mkdocstrings", reason="the extra docs, which make docs installs")

@@ -227,13 +227,13 @@ def near_words(model: Model, word: str) -> list[str]:
     return []
 
 
-def strong_nodes(model: Model, word: str, k: int = _LISTED) -> list[int]:
+def strong_nodes(model: Model, word: str) -> list[int]:
     """Return the nodes that a word has most of, strongest first; of equal ones the deepest."""
     word = spelled(model, word)
     if word not in model.vectors:
         return []
     sizes = np.abs(model.vectors[word])
-    order = np.lexsort((-model.forest.depth, -sizes))[:k]
+    order = np.lexsort((-model.forest.depth, -sizes))[:_LISTED]
     return [int(node) for node in order if sizes[node] > 0]
 
 

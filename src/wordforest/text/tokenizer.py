@@ -352,7 +352,8 @@ def _number_forms(
         if slots[slot, 1] == 0:
             slots[slot, 0], slots[slot, 1] = key, np.uint64(n_forms + 1)
             starts, pool = _with_room(starts, n_forms + 2), _with_room(pool, starts[n_forms] + end - start + 8)
-            pool[starts[n_forms] : starts[n_forms] + end - start] = text[start:end]
+            for at in range(end - start):  # a slice would compile an error message, too, for two seconds
+                pool[starts[n_forms] + at] = text[start + at]
             starts[n_forms + 1] = starts[n_forms] + end - start
             n_forms += 1
             ids[t] = n_forms - 1

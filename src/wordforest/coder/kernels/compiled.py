@@ -28,9 +28,9 @@ def forest_prox(A: Array, parent: Index, end: Index, thresholds: Array, out: Arr
     n_rows, M = A.shape
     if n_rows < _LANES:
         padded = np.zeros((_LANES, M), dtype=A.dtype)
-        padded[:n_rows] = A
+        _copy(A, padded)
         forest_prox(padded, parent, end, thresholds, padded)
-        out[:] = padded[:n_rows]
+        _copy(padded, out)
         return
     tile = np.empty((M, _LANES), dtype=A.dtype)
     factor = np.empty((M + 1, _LANES), dtype=A.dtype)  # the last row is above all roots
@@ -60,6 +60,14 @@ def _shrink_groups(tile: Array, parent: Index, end: Index, thresholds: Array, fa
         else:
             _multiply(factor[i], above)
             _multiply(tile[i], factor[i])
+
+
+@kernel
+def _copy(rows: Array, out: Array) -> None:
+    """Copy as many rows as both have; ``out[:n] = rows`` would compile an error message, too, for two seconds."""
+    for k in range(min(len(rows), len(out))):
+        for m in range(rows.shape[1]):
+            out[k, m] = rows[k, m]
 
 
 @kernel
@@ -172,7 +180,8 @@ def add_times_codes(
         if starts[c] < starts[c + 1]:
             total[:] = 0
             _add_rows(values[starts[c] : starts[c + 1]], words[starts[c] : starts[c + 1]], A, total)
-            out[first + c] += total
+            for m in range(len(total)):
+                out[first + c, m] += total[m]
 
 
 @kernel
@@ -487,7 +496,8 @@ def _jump(a: Array, slope: Array, DD: Array) -> bool:
 
 @kernel
 def _set_slope(XD: Array, DD: Array, half: float, a: Array, slope: Array) -> None:
-    slope[:] = XD - slope.dtype.type(half)
+    for i in range(len(slope)):
+        slope[i] = XD[i] - slope.dtype.type(half)
     for k in range(len(a)):
         if a[k] != 0:
             _move_slope(slope, DD[k], a[k])
