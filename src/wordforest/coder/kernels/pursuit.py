@@ -15,6 +15,7 @@ NOTHING = 1e-10  # share of a row's first gain below which no node is worth bein
 RIDGE = 1e-6  # share by which a diagonal grows, so that equal atoms have a solution
 SWEEPS = 30  # over the nodes that are on, where coefficients may not be negative
 STILL = 1e-5  # share of the largest coefficient: moves below it are none
+LOOSE = 1e-3  # the same until all nodes are found
 
 
 @kernel
@@ -59,15 +60,20 @@ def _grown(
             chosen[place], code[place], on[best] = best, 0, True
             best = parent[best]
         for _ in range(new):
-            _append(x, DD, chosen, n_on, work, nonnegative)
+            _append(x, DD, chosen, n_on, work)
             n_on += 1
-        _refit(work, n_on, nonnegative, code)
+        _refit(work, n_on, nonnegative, LOOSE, code)
         if nonnegative:
-            n_on = _without_empty(chosen, parent, on, barred, work, code, n_on)
+            before = n_on
+            n_on = _without_empty(chosen, parent, on, barred, code, n_on)
+            for m in range(n_on if n_on < before else 0):
+                _append(x, DD, chosen, m, work)
         slope[:] = x
         for m in range(n_on):
             if code[m] != 0:
                 _less(slope, DD[chosen[m]], code[m])
+    if nonnegative:
+        _refit(work, n_on, nonnegative, STILL, code)
     return n_on
 
 
@@ -104,16 +110,14 @@ def _best(
 
 
 @kernel
-def _append(x: Array, DD: Array, chosen: Index, m: int, work: Any, nonnegative: bool) -> None:
-    """Take in the m-th chosen node: its products with those before it; where signs are free, their Cholesky factor."""
+def _append(x: Array, DD: Array, chosen: Index, m: int, work: Any) -> None:
+    """Take in the m-th chosen node: its products with those before it, and their Cholesky factor."""
     products, factor, target, partial = work
     node = chosen[m]
     for r in range(m):
         products[m, r] = products[r, m] = DD[node, chosen[r]]
     products[m, m] = DD[node, node] * (1 + RIDGE)
     target[m] = x[node]
-    if nonnegative:
-        return
     left = products[m, m]
     for r in range(m):
         value = products[m, r]
@@ -129,7 +133,7 @@ def _append(x: Array, DD: Array, chosen: Index, m: int, work: Any, nonnegative: 
 
 
 @kernel
-def _refit(work: Any, n: int, nonnegative: bool, code: Array) -> None:
+def _refit(work: Any, n: int, nonnegative: bool, still: float, code: Array) -> None:
     """Move the first n coefficients to their common minimum: at once, or by sweeps where none may be negative."""
     products, factor, target, partial = work
     if not nonnegative:
@@ -149,14 +153,13 @@ def _refit(work: Any, n: int, nonnegative: bool, code: Array) -> None:
             moved = max(moved, abs(new - code[r]))
             largest = max(largest, new)
             code[r] = new
-        if moved <= STILL * largest:
+        if moved <= still * largest:
             break
 
 
 @kernel
-def _without_empty(chosen: Index, parent: Index, on: Array, barred: Array, work: Any, code: Array, n: int) -> int:
+def _without_empty(chosen: Index, parent: Index, on: Array, barred: Array, code: Array, n: int) -> int:
     """Take out nodes that are zero and have nothing on below them, and bar them; return how many are left."""
-    products, _, target, _ = work
     m = n - 1
     while m >= 0:  # children stand after their parents
         node, used = chosen[m], code[m] > 0
@@ -165,10 +168,7 @@ def _without_empty(chosen: Index, parent: Index, on: Array, barred: Array, work:
         if not used:
             on[node], barred[node] = False, True
             for r in range(m, n - 1):
-                chosen[r], target[r], code[r] = chosen[r + 1], target[r + 1], code[r + 1]
-                products[r, :n] = products[r + 1, :n]
-            for r in range(m, n - 1):
-                products[: n - 1, r] = products[: n - 1, r + 1]
+                chosen[r], code[r] = chosen[r + 1], code[r + 1]
             n -= 1
         m -= 1
     return n
