@@ -7,9 +7,10 @@
     wordforest explore RUN
 
 embeddings    a row for each token of the vocabulary: the forest of what tokens mean before any context
-activations   a row for each token of the text, streamed and never held. RUN then has a row for each token of the
-              vocabulary that stands in the text, the mean of its codes, and with every node the contexts that use it
-              most. RUN/coder is the coder, for wf.load_coder; RUN/sae what SAELens loads.
+activations   a row for each token of the text, written to shards and streamed from them. RUN then has a row for each
+              token of the vocabulary that stands in the text, the mean of its codes, and with every node the contexts
+              that use it most. RUN/activations has the shards, RUN/coder the coder for wf.load_coder, RUN/sae what
+              SAELens loads.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 
 import fsspec
 import numpy as np
+from safetensors.numpy import load_file
 from scipy import sparse
 
 import wordforest as wf
@@ -30,8 +32,9 @@ from examples import smollm2
 from wordforest.vectors import NodeNote
 
 TREES, BRANCHING, ACTIVE = 20, (5, 5), 16
-ROWS = 1 << 15  # of a block
-CONTEXTS, AROUND = 5, 8  # contexts of a node that are shown, tokens on either side
+ROWS, PASSES = 1 << 15, 3  # of a block, and through all of them
+CONTEXTS, AROUND = 5, 8  # contexts of a node that are shown, tokens before it in each
+STRETCH = 4096  # rows
 
 
 def coder(**more: Any) -> wf.ForestCoder:
@@ -43,7 +46,7 @@ def coder(**more: Any) -> wf.ForestCoder:
 def of_embeddings(model: smollm2.Model, **more: Any) -> wf.Run:
     """Return the forest of the token embeddings of a model."""
     names, X = smollm2.token_embeddings(model)
-    found = coder(**more)
+    found = coder(**{"epochs": 6, **more})
     codes = sparse.csr_array(found.fit_transform(X))
     return run_of(names, np.ones(len(names), dtype=np.int64), codes, found)
 
@@ -59,16 +62,12 @@ class Uses(NamedTuple):
 def of_activations(model: smollm2.Model, lines: list[str], layer: int, out: Path, **more: Any) -> wf.Run:
     """Return the forest of the activations of a text; the coder and a folder for SAELens stay in ``out``."""
     names, _ = smollm2.token_embeddings(model)
-
-    def blocks() -> Iterator[smollm2.Block]:
-        return smollm2.activations(model, lines, layer)
-
-    found = wf.fit_rows(
-        coder(**more), lambda: (block.X for block in blocks()), rows=ROWS, out=out / "coder", force=True
-    )
-    uses = used(found, blocks(), names)
-    sample = np.concatenate(list(islice((block.X for block in blocks()), 8)))
-    wf.interop.write_sae_lens(found, sample, out / "sae", hook_name=f"blocks.{layer - 1}.hook_resid_post")
+    shards = smollm2.write_shards(smollm2.activations(model, lines, layer), out / "activations")
+    found = wf.fit_rows(coder(**more), shards, column="X", rows=ROWS, passes=PASSES, out=out / "coder")
+    uses = used(found, shards, names)
+    hook = f"blocks.{layer - 1}.hook_resid_post"
+    cost = wf.interop.write_sae_lens(found, next(wf.row_blocks(shards, ROWS, column="X")), out / "sae", hook_name=hook)
+    print(", ".join(f"{name} {value:.3f}" for name, value in cost.items()))
     seen = np.flatnonzero(uses.counts)
     means = sparse.diags_array(1 / uses.counts[seen]) @ sparse.csr_array(uses.sums)[seen]
     run = run_of([names[token] for token in seen], uses.counts[seen], means.tocsr(), found)
@@ -80,12 +79,12 @@ def of_activations(model: smollm2.Model, lines: list[str], layer: int, out: Path
     return replace(run, labels=notes)
 
 
-def used(found: wf.ForestCoder, blocks: Iterator[smollm2.Block], names: list[str]) -> Uses:
+def used(found: wf.ForestCoder, shards: list[Path], names: list[str]) -> Uses:
     """Code a text and add up who uses which node, and where most."""
     M = len(found.forest_)
     sums, counts = sparse.csr_array((len(names), M)), np.zeros(len(names), dtype=np.int64)
     contexts: list[list[tuple[float, str]]] = [[] for _ in range(M)]
-    for block in blocks:
+    for block in stretches(shards):
         codes = sparse.csr_array(found.transform(block.X))
         n = len(block.tokens)
         who = sparse.csr_array((np.ones(n), (block.tokens, np.arange(n))), shape=(len(names), n))
@@ -97,6 +96,14 @@ def used(found: wf.ForestCoder, blocks: Iterator[smollm2.Block], names: list[str
                 best = [*contexts[node], (strength, context(block, place, names))]
                 contexts[node] = sorted(best, reverse=True)[:CONTEXTS]
     return Uses(sums, counts, contexts)
+
+
+def stretches(shards: list[Path]) -> Iterator[smollm2.Block]:
+    """Yield what shards hold, some thousand rows at a time: each stretch of text shows a node at its strongest."""
+    for shard in shards:
+        parts = load_file(shard)
+        for first in range(0, len(parts["tokens"]), STRETCH):
+            yield smollm2.Block(**{name: part[first : first + STRETCH] for name, part in parts.items()})
 
 
 def context(block: smollm2.Block, place: int, names: list[str]) -> str:

@@ -34,7 +34,7 @@ from wordforest.runtime.machine import Threads, available_cores, check_device
 Array = NDArray[Any]
 
 
-_ACTIVE = {"epochs": 20, "tol": 1e-3}  # with a bound on the nodes that are on, where they are not given
+_ACTIVE = {"epochs": 10, "tol": 1e-3}  # with a bound on the nodes that are on, where they are not given
 
 
 class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
