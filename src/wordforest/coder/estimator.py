@@ -257,8 +257,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Take up what ``learnt_.arrays()`` of a coder with the same settings has written down.
 
         Examples:
-            >>> again = wf.ForestCoder(trees=2, branching=(2,), random_state=0).restore(online.learnt_.arrays())
-            >>> np.array_equal(again.transform(X), online.transform(X))
+            >>> again = wf.ForestCoder(**coder.get_params()).restore(coder.learnt_.arrays())
+            >>> np.array_equal(again.transform(X), coder.transform(X))
             True
         """
         self.n_features_in_ = len(arrays["D"])

@@ -209,7 +209,7 @@ class MostActive:
         >>> import numpy as np
         >>> import wordforest as wf
         >>> bound = wf.coder.MostActive(wf.Forest([-1, 0, -1]), most=1)
-        >>> bound.prox(np.array([[1.0, 5.0, 2.0]]), step=1.0)  # the leaf would need its root, too
+        >>> bound.prox(np.array([[1.0, 5.0, 2.0]]), step=1.0).round(3)  # the leaf would need its root, too
         array([[0., 0., 2.]])
     """
 
