@@ -192,7 +192,6 @@ class Scene:
         X, views = self.space.place(self.slices, at)
         mean = X.mean(axis=0)
         X -= mean
-        X /= self.space.deviation(views)[:, None]
         away = self.space.usages[self.space.words != word] - mean
         L = X @ away.T
         L -= 0.5 * (away**2).sum(axis=1)

@@ -49,7 +49,6 @@ class Space(NamedTuple):
     usages: Dense  # (C, K)
     style: Dense  # (S, K)
     most: Int64s  # (4,): words of a view that are looked at, the nearest
-    noise: Floats  # (5,): what views of few words add to the variance of an occurrence
 
     def place(self, slices: Slices, at: Int32s) -> tuple[Dense, Dense]:
         """Return where the occurrences at some positions lie, style taken away, (n, K), and words in views, (n, 4)."""
@@ -57,10 +56,6 @@ class Space(NamedTuple):
         X = np.asarray(views @ self.table)
         X -= self.style[slices.code[slices.document[at]]]
         return X, number
-
-    def deviation(self, number: Dense) -> Dense:
-        """Return by how much occurrences with so many words in their views, (n, 4), vary about their word, (n,)."""
-        return np.sqrt(_fewness(number) @ self.noise).astype(np.float32)
 
 
 def learn_space(slices: Slices, shares: CSR, executor: Executor) -> Space:
@@ -102,7 +97,6 @@ def learn_space(slices: Slices, shares: CSR, executor: Executor) -> Space:
         np.zeros((0, P.shape[1]), np.float32),
         np.zeros((len(slices.names), P.shape[1]), np.float32),
         ALL,
-        np.eye(1, VIEWS + 1)[0],
     )
 
 
@@ -131,19 +125,16 @@ def with_usages(space: Space, slices: Slices, executor: Executor) -> Space:
 
     def looked_at(space: Space, block: Int64s) -> tuple[Any, ...]:
         means, beyond, words = np.zeros((len(block), K), np.float32), np.zeros((S, K)), np.zeros((S, VIEWS))
-        number, HH, Hy = np.zeros((S, 1)), np.zeros((VIEWS + 1, VIEWS + 1)), np.zeros(VIEWS + 1)
+        number = np.zeros((S, 1))
         for i, word in enumerate(block):
             at = _some(slices, word, _OF_USAGE)
             (X, found), code = space.place(slices, at), slices.code[slices.document[at]]
             means[i] = X.mean(axis=0)
             X -= means[i]
             within = sparse.csr_array((np.ones(len(at)), (code, np.arange(len(at)))), shape=(S, len(at)))
-            H = _fewness(found)
             for total, part in ((beyond, within @ X), (words, within @ found), (number, within.sum(axis=1)[:, None])):
                 total += part
-            HH += H.T @ H
-            Hy += H.T @ (X**2).mean(axis=1)
-        return means, beyond, words, number, HH, Hy
+        return means, beyond, words, number
 
     def look(space: Space) -> tuple[Any, ...]:
         means, *sums = zip(*executor.map(looked_at, _blocks(space.words), space), strict=True)
@@ -152,28 +143,12 @@ def with_usages(space: Space, slices: Slices, executor: Executor) -> Space:
     space = space._replace(style=np.zeros((S, K), np.float32), most=ALL)
     if not len(space.words) or not K:
         return space
-    _, _, words, number, _, _ = look(space)
+    _, _, words, number = look(space)
     least = np.divide(words, number, out=np.full_like(words, np.inf), where=number > 0).min(axis=0)
     space = space._replace(most=np.ceil(least).astype(np.int64))
-    means, beyond, _, number, HH, Hy = look(space)
+    means, beyond, _, number = look(space)
     style = (beyond / np.maximum(number, 1)).astype(np.float32)
-    return space._replace(usages=means, style=style, noise=_positive_fit(HH, Hy))
-
-
-def _fewness(number: Dense) -> Floats:
-    """Return one, and what is large where a view has few words, (n, 5)."""
-    return np.column_stack((np.ones(len(number)), 1 / (number.astype(np.float64) + 1)))
-
-
-def _positive_fit(HH: Floats, Hy: Floats) -> Floats:
-    """Return least squares by products of H and y, none below zero, and some of the first, (h,)."""
-    from scipy.optimize import nnls
-
-    values, Q = np.linalg.eigh(HH)
-    root = np.sqrt(np.maximum(values, 1e-9 * values.max()))
-    fit, _ = nnls((Q * root).T, (Q / root).T @ Hy)
-    fit[0] = max(fit[0], 1e-3 * fit.sum(), 1e-12)
-    return np.asarray(fit)
+    return space._replace(usages=means, style=style)
 
 
 def _blocks(words: Int64s) -> list[Int64s]:
