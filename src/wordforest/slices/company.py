@@ -226,7 +226,9 @@ def _beyond(F: Dense, H: Dense) -> Dense:
     """Return what units have beyond what follows from H (N, h): documents, and how many words are around the word."""
     if len(F) < _FOR_LENGTH * H.shape[1]:
         H = H[:, :1]
-    return np.asarray(F - H @ np.linalg.lstsq(H, F, rcond=1e-6)[0])
+    Q, values, _ = np.linalg.svd(H, full_matrices=False)
+    Q = Q[:, values > 1e-6 * values[0]].astype(np.float32)
+    return np.asarray(F - Q @ (Q.T @ F))
 
 
 def _residuals(F: Any, n: Any) -> Any:
