@@ -13,7 +13,8 @@ rotated onto each other as histwords does (orthogonal Procrustes on the 10,000 m
 keyness, the log-likelihood ratio of frequencies; and our own test on singular vectors in place of nodes.
 
 alarms: the paragraphs, or the texts of TABLE (JSON lines), are dealt into two slices at random, again and again;
-nothing differs, so every finding is false. Of the words every second is tested for its company, the others by the next.
+nothing differs, so every finding is false. Of the words every fourth is tested for its company, the others
+in the next halves.
 
 shrink: the documents of a decade in two halves; how well the contexts of a word in one half are foretold by those in
 the other half, with so many pairs of the whole added (kappa; none is a tenth of a pair, or unseen ones would cost
@@ -206,7 +207,7 @@ def alarms(asked: argparse.Namespace) -> None:
         halves = Slices(slices.words, slices.ids, slices.borders, code, ("a", "b"), slices.documents)
         scene = Scene(halves, shares, nodes_of_one(run.vectors), space=space)
         space = scene.space  # the same for any halves, but for their style
-        words = scene.changes(testable(halves)[n % 2 :: 2], seed=n)
+        words = scene.changes(testable(halves)[n % 4 :: 4], seed=n)
         often = np.flatnonzero(halves.frequencies.sum(axis=0) >= 20)
         nodes, used = usage(halves, sum_up(halves, shares)), usage(halves, sum_up(halves).of(often))
         every = [(words.p, adjusted(words.p)), (nodes.p[0], nodes.q[0]), (used.p[0], used.q[0])]

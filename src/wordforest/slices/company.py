@@ -198,8 +198,9 @@ class Scene:
         F = np.zeros((len(label), len(away)), np.float32)
         _add_usages(L, unit, weight, F)
         within = sparse.csr_array((weight, (unit, np.arange(len(at)))), shape=(len(label), len(at)))
-        n = np.asarray(within.sum(axis=1))
-        return _beyond(F, np.column_stack((n, within @ (1 / (views + 1))))), n, label
+        n: Dense = np.asarray(within.sum(axis=1))
+        few = np.asarray(within @ (1 / (views + 1)))
+        return _beyond(F, np.column_stack((n, few))), n, label
 
     def _tested(self, word: int, permutations: int, seed: int) -> tuple[float, float, float, int]:
         F, n, label = self._usages(word)
@@ -242,7 +243,7 @@ def _scaled(R: Any) -> Any:
     return R[:, length > 1e-6] / length[length > 1e-6]
 
 
-def _pooled(documents: Int64s, code: Int32s, S: int) -> tuple[Int32s, Int32s]:
+def _pooled(documents: Int32s, code: Int32s, S: int) -> tuple[Int32s, Int32s]:
     """Return the slice of every unit, (N,), and the unit of every document, (n,): many documents are pooled."""
     n = np.bincount(code, minlength=S)
     if len(documents) <= _UNITS:
@@ -413,4 +414,5 @@ def _between(R: Dense, sizes: Int64s, order: Int64s, sums: Dense, q: Floats) -> 
     total = 0.0
     for c in range(C):
         total += q[c] ** _POWER
-    return (total / C) ** (1 / _POWER)
+    mean: float = (total / C) ** (1 / _POWER)
+    return mean

@@ -15,7 +15,7 @@ looked at but for its style: what occurrences of all usages have more there than
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ def learn_space(slices: Slices, shares: CSR, executor: Executor) -> Space:
     weight = (_FREQUENT / (_FREQUENT + often / max(int(often.sum()), 1))).astype(np.float32)
     words = np.flatnonzero(often >= min(OFTEN, max(np.sort(often)[::-1][:USAGES][-1], 2)))
     each = max(_SAMPLE // max(len(words), 1), 4)
-    stacked = sparse.csr_array(sparse.block_diag([shares] * VIEWS, format="csr"), dtype=np.float32)
+    stacked: CSR = sparse.csr_array(sparse.block_diag([shares.astype(np.float32)] * VIEWS, format="csr"))
     D, V = stacked.shape[1], len(often)
     which = np.repeat(np.eye(VIEWS, dtype=np.float32), V, axis=0)  # (4 V, 4): the view of each row
     counted = often * np.concatenate((np.ones((2, V)), np.tile(weight, (2, 1))))  # (4, V)
@@ -122,33 +122,45 @@ def with_usages(space: Space, slices: Slices, executor: Executor) -> Space:
     are looked at than there are on average in that which has fewest.
     """
     S, K = len(slices.names), space.table.shape[1]
-
-    def looked_at(space: Space, block: Int64s) -> tuple[Any, ...]:
-        means, beyond, words = np.zeros((len(block), K), np.float32), np.zeros((S, K)), np.zeros((S, VIEWS))
-        number = np.zeros((S, 1))
-        for i, word in enumerate(block):
-            at = _some(slices, word, _OF_USAGE)
-            (X, found), code = space.place(slices, at), slices.code[slices.document[at]]
-            means[i] = X.mean(axis=0)
-            X -= means[i]
-            within = sparse.csr_array((np.ones(len(at)), (code, np.arange(len(at)))), shape=(S, len(at)))
-            for total, part in ((beyond, within @ X), (words, within @ found), (number, within.sum(axis=1)[:, None])):
-                total += part
-        return means, beyond, words, number
-
-    def look(space: Space) -> tuple[Any, ...]:
-        means, *sums = zip(*executor.map(looked_at, _blocks(space.words), space), strict=True)
-        return np.concatenate(means), *(np.sum(one, axis=0) for one in sums)
-
-    space = space._replace(style=np.zeros((S, K), np.float32), most=ALL)
+    style, number = np.zeros((S, K)), np.zeros((S, 1))
+    space = space._replace(style=style.astype(np.float32))
     if not len(space.words) or not K:
         return space
-    _, _, words, number = look(space)
+
+    def around(block: Int64s) -> tuple[Floats, Floats]:
+        at = np.concatenate([_some(slices, word, _OF_USAGE) for word in block])
+        within = _within(slices, at)
+        return np.asarray(within @ _views(slices, at, space.weight, ALL)[1]), within.sum(axis=1, dtype=np.float64)[
+            :, None
+        ]
+
+    def look(space: Space, block: Int64s) -> tuple[Dense, Floats]:
+        means, beyond = np.zeros((len(block), K), np.float32), np.zeros((S, K))
+        for i, word in enumerate(block):
+            at = _some(slices, word, _OF_USAGE)
+            X, _ = space.place(slices, at)
+            means[i] = X.mean(axis=0)
+            beyond += _within(slices, at) @ (X - means[i])
+        return means, beyond
+
+    words = np.zeros((S, VIEWS))
+    for found, n in executor.map(around, _blocks(space.words)):
+        words += found
+        number += n
     least = np.divide(words, number, out=np.full_like(words, np.inf), where=number > 0).min(axis=0)
     space = space._replace(most=np.ceil(least).astype(np.int64))
-    means, beyond, _, number = look(space)
-    style = (beyond / np.maximum(number, 1)).astype(np.float32)
-    return space._replace(usages=means, style=style)
+    usages = list[Dense]()
+    for means, beyond in executor.map(look, _blocks(space.words), space):
+        usages.append(means)
+        style += beyond
+    style /= np.maximum(number, 1)
+    return space._replace(usages=np.concatenate(usages), style=style.astype(np.float32))
+
+
+def _within(slices: Slices, at: Int32s) -> CSR:
+    """Return which slice the occurrences at some positions are in, (S, n)."""
+    code = slices.code[slices.document[at]]
+    return sparse.csr_array((np.ones(len(at)), (code, np.arange(len(at)))), shape=(len(slices.names), len(at)))
 
 
 def _blocks(words: Int64s) -> list[Int64s]:
