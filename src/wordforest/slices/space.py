@@ -37,6 +37,7 @@ _LEAST = 0.5  # added to the weight of a view, so that a view of a word or two s
 _SAMPLE = 150_000  # occurrences that directions are learned from
 _OF_USAGE = 500  # occurrences that say where a usage is
 _RIDGE = 1e-3
+_COLUMNS = 300  # nodes of a view; more are added up, with random signs
 _BLOCK = 64  # words of a task
 
 
@@ -64,8 +65,8 @@ def learn_space(slices: Slices, shares: CSR, executor: Executor) -> Space:
     often = np.diff(starts)
     weight = (_FREQUENT / (_FREQUENT + often / max(int(often.sum()), 1))).astype(np.float32)
     words = np.flatnonzero(often >= min(OFTEN, max(np.sort(often)[::-1][:USAGES][-1], 2)))
-    each = max(_SAMPLE // max(len(words), 1), 4)
-    stacked: CSR = sparse.csr_array(sparse.block_diag([shares.astype(np.float32)] * VIEWS, format="csr"))
+    each = min(max(_SAMPLE // max(len(words), 1), 4), _OF_USAGE)
+    stacked: CSR = sparse.csr_array(sparse.block_diag([_hashed(shares)] * VIEWS, format="csr"))
     D, V = stacked.shape[1], len(often)
     which = np.repeat(np.eye(VIEWS, dtype=np.float32), V, axis=0)  # (4 V, 4): the view of each row
     counted = often * np.concatenate((np.ones((2, V)), np.tile(weight, (2, 1))))  # (4, V)
@@ -98,6 +99,16 @@ def learn_space(slices: Slices, shares: CSR, executor: Executor) -> Space:
         np.zeros((len(slices.names), P.shape[1]), np.float32),
         ALL,
     )
+
+
+def _hashed(shares: CSR) -> CSR:
+    """Return shares (V, M) of so many columns at most: products of rows stay what they were, on average."""
+    M = shares.shape[1]
+    if M <= _COLUMNS:
+        return shares.astype(np.float32)
+    rng = np.random.default_rng(0)
+    signs, column = rng.choice(np.array([-1, 1], np.float32), M), rng.permutation(M) % _COLUMNS
+    return sparse.csr_array(shares @ sparse.csr_array((signs, (np.arange(M), column)), shape=(M, _COLUMNS)))
 
 
 def _directions(within: Floats, means: Floats, n: Floats) -> Dense:
