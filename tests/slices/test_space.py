@@ -93,7 +93,7 @@ def test_style_is_what_all_usages_have_more_in_a_slice() -> None:
 
 
 def test_many_nodes_become_few_columns_with_the_same_products() -> None:
-    """Products of 200 rows of 5 of 2,000 nodes, seed 0: collisions add a twentieth of a row's square, of either sign."""
+    """Products of 200 rows of 5 of 2,000 nodes, seed 0: collisions add a twentieth of a row's square, either sign."""
     shares = sparse.random_array((200, 2000), density=0.0025, rng=np.random.default_rng(0), dtype=np.float32)
     few = _hashed(sparse.csr_array(shares))
     assert few.shape == (200, 300)
