@@ -150,7 +150,7 @@ def singular(slices: Slices, work: Path) -> Scene:
 
 
 def knowing(scene: Scene, pairs: list[tuple[int, int]]) -> np.ndarray:
-    """Return z of words (taker, donor) by a test that knows the donor: the bound of what the same contexts can tell.
+    """Return z of words (taker, donor) by a test that knows the donor: a mark for what the same contexts can tell.
 
     The log likelihood of a mixture, one occurrence in ten of the second slice being the donor's, against none; where
     the donor stands is learned from the first slice, in which it is itself.
