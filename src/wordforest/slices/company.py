@@ -15,7 +15,7 @@ are new, their mean hardly moves, but usages that nearly no occurrence had befor
 so that T is near the largest q, but counts how many usages agree (docs/compare.md: what was gained, what tried). Its p
 comes from permuting the slices of the documents that have the word. So it takes nothing for granted of how words lie in
 documents, and does not mind that a word became more frequent. Permuting ends early where chance does as well ten times
-(Besag and Clifford 1991); where it never does, the tail goes on from the upper tenth of the permuted T as that of a sum
+(Besag and Clifford 1991), or where it is far from it; where it never does, the tail goes on from the upper tenth of the permuted T as that of a sum
 of squares does, exponentially.
 """
 
@@ -47,6 +47,7 @@ _OCCURRENCES = 4000  # of a word that are looked at; of more every second, third
 _MORE = 16  # times as many permutations, at most, where documents are few
 _TOP = 0.1  # of the permuted T that the tail begins with
 _ENOUGH = 10  # permutations that do as well, after which no more are made
+_FIRST, _FAR = 250, 10.0  # permutations, and standard deviations beyond them, after which no more are made either
 _BLOCK = 32  # words of a task that tests them
 _WIDE = 1024  # words of a task that looks around them
 
@@ -388,6 +389,8 @@ def _permuted(R: Dense, sizes: Int64s, wider: float, permutations: int, seed: in
         drawn[made] = _between(R, sizes, order, sums, q)
         above += drawn[made] >= observed
         made += 1
+        if made == _FIRST and observed - drawn[:made].mean() > _FAR * drawn[:made].std():
+            break
     return observed, above, drawn[:made].copy()
 
 
