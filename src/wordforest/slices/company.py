@@ -15,8 +15,8 @@ are new, their mean hardly moves, but usages that nearly no occurrence had befor
 so that T is near the largest q, but counts how many usages agree (docs/compare.md: what was gained, what tried). Its p
 comes from permuting the slices of the documents that have the word. So it takes nothing for granted of how words lie in
 documents, and does not mind that a word became more frequent. Permuting ends early where chance does as well ten times
-(Besag and Clifford 1991), or where it is far from it; where it never does, the tail goes on from the upper tenth of the permuted T as that of a sum
-of squares does, exponentially.
+(Besag and Clifford 1991), or where it is far from it; where it never does, the tail goes on from the upper tenth of the
+permuted T as that of a sum of squares does, exponentially.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _POWER = 4  # of q: 1 would be the mean over usages, infinity the largest
 _FOR_LENGTH = 5  # units for each number that says how many words are around, below which none is asked
 _UNITS = 256  # documents of a word that are permuted one by one; more are pooled to so many
 _OCCURRENCES = 4000  # of a word that are looked at; of more every second, third, ...
+_OF_STYLE = 1000  # occurrences of a word that say what it has around it on the whole
 _MORE = 16  # times as many permutations, at most, where documents are few
 _TOP = 0.1  # of the permuted T that the tail begins with
 _ENOUGH = 10  # permutations that do as well, after which no more are made
@@ -339,7 +340,7 @@ def _around(
     found = np.zeros((len(words), M))
     for w in range(len(words)):
         first, last = starts[words[w]], starts[words[w] + 1]
-        stride = max((last - first) // _OCCURRENCES, 1)
+        stride = max((last - first) // _OF_STYLE, 1)
         n = 0
         for i in range(first, last, stride):
             p = positions[i]
