@@ -1,7 +1,7 @@
 """What changed between slices: is a planted change found, are there false alarms, how long does it take?
 
 python benchmarks/compare.py planted TEXT --work DIR        words that take over the contexts of others, and rivals
-python benchmarks/compare.py alarms --work DIR              random halves of the State of the Union addresses
+python benchmarks/compare.py alarms [TABLE] --work DIR      random halves of the State of the Union addresses, or posts
 python benchmarks/compare.py seconds TEXT --work DIR        20 slices of 1.3 million tokens
 python benchmarks/compare.py shrink --work DIR              words of a decade by half of its documents
 
@@ -12,7 +12,9 @@ the same range that took no part. Rivals on the same text: skip-gram on each sli
 rotated onto each other as histwords does (orthogonal Procrustes on the 10,000 most frequent words), cosine distance;
 keyness, the log-likelihood ratio of frequencies; and our own test on singular vectors in place of nodes.
 
-alarms: the paragraphs are dealt into two slices at random, again and again; nothing differs, so every finding is false.
+alarms: the paragraphs, or the texts of TABLE (JSON lines), are dealt into two slices at random, again and again;
+nothing differs, so every finding is false. Of the words every fourth is tested for its company, the others
+in the next halves.
 
 shrink: the documents of a decade in two halves; how well the contexts of a word in one half are foretold by those in
 the other half, with so many pairs of the whole added (kappa; none is a tenth of a pair, or unseen ones would cost
@@ -24,7 +26,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ from wordforest.counts import WindowRules
 from wordforest.documents.groups import adjusted
 from wordforest.jobs.slices import load_slices
 from wordforest.slices import Slices
-from wordforest.slices.company import Scene, _gathered
+from wordforest.slices.company import Scene
 from wordforest.slices.comparison import node_shares, nodes_of_one, testable
 from wordforest.slices.usage import sum_up, usage
 from wordforest.slices.words import contexts
@@ -46,6 +48,7 @@ from wordforest.text.tokens import NUMBER, RARE
 LEVELS = (1, 2, 5, 10, 20)
 RANGES = ((200, 500), (500, 1000), (1000, 100_000))
 PAIRS, CONTROLS = 40, 200  # of every level, and of every range
+EVERY = 5  # post is taken
 
 
 def planted(asked: argparse.Namespace) -> None:
@@ -61,15 +64,22 @@ def planted(asked: argparse.Namespace) -> None:
     index = {word: row for row, word in enumerate(run.words)}
     words = [word for part in plan for word in part["controls"] + [pair[1] for pair in part["pairs"]]]
     rows = np.array([index[word] for word in words])
+    scene, donors = Scene(slices, node_shares(run.vectors), nodes_of_one(run.vectors)), {}
+    for part in plan:  # a word that took no part is asked about the donor of some pair of its range
+        donors |= {taker: donor for donor, taker, _ in part["pairs"]}
+        donors |= {w: pair[0] for w, pair in zip(part["controls"], cycle(part["pairs"]), strict=False)}
     found = {
-        "this test": Scene(slices, node_shares(run.vectors), nodes_of_one(run.vectors)).changes(rows).z,
+        "a test that knows the other word": knowing(scene, [(index[word], index[donors[word]]) for word in words]),
+        "this test": scene.changes(rows).z,
         "the same on 100 singular vectors": singular(slices, asked.work).changes(rows).z,
         "skip-gram, Procrustes": rotated(slices, words),
         "keyness": keyness(slices)[rows],
     }
     place = {word: i for i, word in enumerate(words)}
-    for (low, high), part in zip(RANGES, plan, strict=True):
-        name = f"{low:,} to {high:,} times" if high < 100_000 else f"{low:,} times or more"
+    names = [f"{low:,} to {high:,} times" if high < 100_000 else f"{low:,} times or more" for low, high in RANGES]
+    parts = [*zip(names, plan, strict=True)]
+    parts.append(("200 times or more", {key: [one for part in plan for one in part[key]] for key in plan[0]}))
+    for name, part in parts:
         print(f"## Words that stand {name} in a slice\n")
         print("| AUC, documents with the change | " + " | ".join(f"{level} %" for level in LEVELS) + " |")
         print("|---|" + "---:|" * len(LEVELS))
@@ -136,20 +146,29 @@ def singular(slices: Slices, work: Path) -> Scene:
     U, s, _ = randomized_svd(X, 100, random_state=0, n_iter=2)
     rows = U * s**0.5
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return Plain(slices, sparse.csr_array(rows.astype(np.float32)))
+    return Scene(slices, sparse.csr_array(rows.astype(np.float32)))
 
 
-class Plain(Scene):
-    """A scene of coordinates, which have signs: no style, and no whole to share out."""
+def knowing(scene: Scene, pairs: list[tuple[int, int]]) -> np.ndarray:
+    """Return z of words (taker, donor) by a test that knows the donor: a mark for what the same contexts can tell.
 
-    def _style(self, _: Any) -> np.ndarray:
-        self._roots = np.zeros_like(self._roots)
-        return np.ones_like(self.base)
-
-    def _units(self, word: int) -> Any:
-        one = self.slices
-        places = (one.positions, one.document, one.code)
-        return _gathered(word, one.ids, *places[0], *places[1:], self._csr, len(one.names), self.base.shape[1])
+    The log likelihood of a mixture, one occurrence in ten of the second slice being the donor's, against none; where
+    the donor stands is learned from the first slice, in which it is itself.
+    """
+    slices, space, found = scene.slices, scene.space, []
+    starts, positions = slices.positions
+    for taker, donor in pairs:
+        at, other = (positions[starts[word] : starts[word + 1]] for word in (taker, donor))
+        other = other[slices.code[slices.document[other]] == 0][:4000]
+        X, mean = space.place(slices, at)[0], space.place(slices, other)[0].mean(axis=0)
+        middle = X[slices.code[slices.document[at]] == 0].mean(axis=0)
+        ratio = (X - middle) @ (mean - middle) - 0.5 * ((mean - middle) ** 2).sum()
+        score = np.logaddexp(np.log(0.9), np.log(0.1) + ratio.astype(np.float64))
+        documents, own, n = np.unique(slices.document[at], return_inverse=True, return_counts=True)
+        f, later = np.bincount(own, score) / n, slices.code[documents] == 1
+        r, N, inside = f - f.mean(), len(f), int(later.sum())
+        found.append(r[later].sum() / np.sqrt(inside * (N - inside) / (N * (N - 1)) * (r**2).sum()))
+    return np.array(found)
 
 
 def rotated(slices: Slices, words: list[str]) -> np.ndarray:
@@ -181,25 +200,42 @@ def keyness(slices: Slices) -> np.ndarray:
 
 
 def alarms(asked: argparse.Namespace) -> None:
-    run, slices = addresses(asked.work, paragraphs=True)
-    rng, shares, rows = np.random.default_rng(asked.seed), node_shares(run.vectors), []
+    run, slices = posts(asked.work, asked.text) if asked.text else addresses(asked.work, paragraphs=True)
+    rng, shares, rows, space = np.random.default_rng(asked.seed), node_shares(run.vectors), [], None
     for n in range(asked.splits):
         code = (rng.permutation(len(slices.code)) % 2).astype(np.int32)
         halves = Slices(slices.words, slices.ids, slices.borders, code, ("a", "b"), slices.documents)
-        words = Scene(halves, shares, nodes_of_one(run.vectors)).changes(testable(halves), seed=n)
-        nodes, frequencies = (usage(halves, sum_up(halves, one)) for one in (shares, None))
-        often = halves.frequencies.sum(axis=0) >= 20
-        every = [words.p, nodes.p[0], frequencies.p[0, often]]
-        rows.append([(np.nanmean(p < 0.05), np.nanmean(p < 0.001), np.nansum(adjusted(p) < 0.05)) for p in every])
+        scene = Scene(halves, shares, nodes_of_one(run.vectors), space=space)
+        space = scene.space  # the same for any halves, but for their style
+        words = scene.changes(testable(halves)[n % 4 :: 4], seed=n)
+        often = np.flatnonzero(halves.frequencies.sum(axis=0) >= 20)
+        nodes, used = usage(halves, sum_up(halves, shares)), usage(halves, sum_up(halves).of(often))
+        every = [(words.p, adjusted(words.p)), (nodes.p[0], nodes.q[0]), (used.p[0], used.q[0])]
+        rows.append([(np.nanmean(p < 0.05), np.nanmean(p < 0.001), np.nansum(q < 0.05)) for p, q in every])
         if asked.verbose:
             print(n, [tuple(float(round(x, 4)) for x in row) for row in rows[-1]], flush=True)
     found = np.array(rows, dtype=float)  # (splits, tests, 3)
-    print(f"{len(rows)} random halves of {len(slices.code):,} paragraphs; {len(words.p):,} words tested in the last.\n")
+    print(f"{len(rows)} random halves of {len(slices.code):,} documents; {len(words.p):,} words tested in the last.\n")
     print("| | p below 0.05 | p below 0.001 | halves with a finding at q below 0.05 | findings in all |")
     print("|---|---:|---:|---:|---:|")
     names = ("words that changed their company", "nodes used more or less", "words used more or less")
     for name, (often, seldom, n) in zip(names, found.transpose(1, 2, 0), strict=True):
         print(f"| {name} | {often.mean():.2%} | {seldom.mean():.3%} | {(n > 0).mean():.0%} | {n.sum():.0f} |")
+
+
+def posts(work: Path, text: Path) -> tuple[Any, Slices]:
+    """Return a forest of every fifth document of a table, and them as they come in two halves."""
+    from wordforest.runtime.disk import opened
+
+    work.mkdir(parents=True, exist_ok=True)
+    folder, file = work / "posts", work / "posts.jsonl"
+    if not store.is_run_folder(folder):
+        with opened(str(text)) as stream, file.open("w") as out:
+            for n, line in enumerate(stream.read().decode().splitlines()[::EVERY]):
+                out.write(json.dumps({"half": "ab"[n % 2], "text": json.loads(line)["text"]}) + "\n")
+        wf.train(file, out=folder, slices="half", preset="readable", trees=10, force=True)
+    run = store.load_run(folder)
+    return run, load_slices(folder, run.words)
 
 
 def addresses(work: Path, *, paragraphs: bool) -> tuple[Any, Slices]:
@@ -282,8 +318,8 @@ def main() -> None:
     parts = parser.add_subparsers(dest="part", required=True)
     for name in ("planted", "alarms", "seconds", "shrink"):
         part = parts.add_parser(name)
-        if name in ("planted", "seconds"):
-            part.add_argument("text", type=Path)
+        if name in ("planted", "alarms", "seconds"):
+            part.add_argument("text", type=Path, nargs="?" if name == "alarms" else None)
         part.add_argument("--work", type=Path, required=True)
         part.add_argument("--seed", type=int, default=0)
         part.add_argument("--splits", type=int, default=100)

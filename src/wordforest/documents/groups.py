@@ -176,12 +176,15 @@ def subset_test(sums: Floats, N: int, n: Any, share: Floats) -> tuple[Floats, Fl
     return np.where(n < N, difference, np.nan), p
 
 
-def adjusted(p: Floats) -> Floats:
-    """Return p after Benjamini and Hochberg over all cells that were tested."""
+def adjusted(p: Floats, *, dependent: bool = False) -> Floats:
+    """Return p after Benjamini and Hochberg over all cells that were tested.
+
+    Of Benjamini and Yekutieli (2001) if cells depend on each other in any way, for which the first has no proof.
+    """
     from scipy.stats import false_discovery_control
 
     q = p.copy()
     tested = ~np.isnan(p)
     if tested.any():
-        q[tested] = false_discovery_control(p[tested])
+        q[tested] = false_discovery_control(p[tested], method="by" if dependent else "bh")
     return q

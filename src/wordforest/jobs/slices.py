@@ -186,7 +186,7 @@ def compare(
         >>> new = ["the ship flies to the moon with rockets", "rockets lift the ship into the sky"] * 20
         >>> run = wf.train([*old, *new], trees=1, branching=(2,), min_count=5)
         >>> wf.compare(run, slices={"old": old, "new": new})
-        Comparison(2 slices: 3 of 3 words changed their company, 2 nodes differ)
+        Comparison(2 slices: 2 of 3 words changed their company, 2 nodes differ)
     """
     loaded = run if isinstance(run, Run) else store.load_run(run)
     rules = TextRules.of(loaded.config)

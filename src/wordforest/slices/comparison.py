@@ -133,7 +133,7 @@ def compare_slices(
         say("note: codes have signs, so nodes say little of what a slice is about. Train with --preset readable.")
     tested = testable(slices)
     say(f"testing the company of {len(tested)} words")
-    found = scene.changes(tested, permutations=permutations, seed=seed, executor=executor)
+    found = scene.changes(tested, permutations=permutations, seed=seed)
     tables = {
         "nodes": _node_table(slices, of_nodes, of_nodes_used, forest, labels),
         "words": _word_table(slices, scene, found, forest, labels, rules, code, level, most),

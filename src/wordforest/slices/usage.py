@@ -102,7 +102,7 @@ class Usage(NamedTuple):
     log_low: Floats
     log_high: Floats
     p: Floats
-    q: Floats  # p after Benjamini and Hochberg over all cells
+    q: Floats  # p after Benjamini and Yekutieli over all cells
 
 
 class Change(NamedTuple):
@@ -145,7 +145,7 @@ def usage(slices: Slices, sums: Sums, shares: CSR | None = None, *, seed: int = 
     p = _tested(sums, sums)
     none = np.full_like(log_odds, np.nan)
     low, high, log_low, log_high = (none,) * 4 if shares is None else _intervals(slices, sums, shares, seed)
-    return Usage(sums.share, low, high, log_odds, log_low, log_high, p, adjusted(p))
+    return Usage(sums.share, low, high, log_odds, log_low, log_high, p, adjusted(p, dependent=True))
 
 
 def _tested(parts: Sums, sums: Sums) -> Floats:
@@ -234,7 +234,7 @@ def change_points(sums: Sums, *, level: float = 0.05) -> list[Change]:
     """Return where things begin to be used more or less, for slices in the order of time.
 
     A curve is cut where its two parts differ most; p is that of the cut by permuted documents, times the number of cuts
-    that were possible. Those that hold after Benjamini and Hochberg over all things are kept, and either part is asked
+    that were possible. Those that hold after Benjamini and Yekutieli over all things are kept, and either part is asked
     again.
     """
     S = len(sums.documents)
@@ -242,7 +242,7 @@ def change_points(sums: Sums, *, level: float = 0.05) -> list[Change]:
     ends = [(0, S)] * len(cuts)
     found: list[Change] = []
     for _ in range(_DEEPEST):
-        q = adjusted(np.array([cut.p for cut in cuts]))
+        q = adjusted(np.array([cut.p for cut in cuts]), dependent=True)
         kept = [(cut._replace(q=float(v)), end) for cut, v, end in zip(cuts, q, ends, strict=True) if v < level]
         found += [cut for cut, _ in kept]
         parts = [(cut.thing, *end) for cut, (a, b) in kept for end in ((a, cut.slice), (cut.slice, b))]
