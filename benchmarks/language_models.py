@@ -516,10 +516,10 @@ def stream(options: argparse.Namespace) -> None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     coder = wf.ForestCoder(5, (5,), active=4, center=True, init="nested", n_jobs=options.threads, random_state=0)
-    wf.fit_rows(coder, next(iter(blocks())), report=False)  # compiles
+    wf.interop.fit_rows(coder, next(iter(blocks())), report=False)  # compiles
     before, began = peak(), time.perf_counter()
     fresh = wf.ForestCoder(**coder.get_params())
-    wf.fit_rows(fresh, blocks, report=False)
+    wf.interop.fit_rows(fresh, blocks, report=False)
     took = time.perf_counter() - began
     print("| rows | as an array, MB | seconds | grown by, MB | unexplained |\n|---|---:|---:|---:|---:|")
     left = 1 - fresh.score(next(iter(blocks())))

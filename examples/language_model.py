@@ -9,8 +9,8 @@
 embeddings    a row for each token of the vocabulary: the forest of what tokens mean before any context
 activations   a row for each token of the text, written to shards and streamed from them. RUN then has a row for each
               token of the vocabulary that stands in the text, the mean of its codes, and with every node the contexts
-              that use it most. RUN/activations has the shards, RUN/coder the coder for wf.load_coder, RUN/sae what
-              SAELens loads.
+              that use it most. RUN/activations has the shards, RUN/coder what wf.interop.load_coder reads, RUN/sae
+              what SAELens loads.
 """
 
 from __future__ import annotations
@@ -63,10 +63,12 @@ def of_activations(model: smollm2.Model, lines: list[str], layer: int, out: Path
     """Return the forest of the activations of a text; the coder and a folder for SAELens stay in ``out``."""
     names, _ = smollm2.token_embeddings(model)
     shards = smollm2.write_shards(smollm2.activations(model, lines, layer), out / "activations")
-    found = wf.fit_rows(coder(**more), shards, column="X", rows=ROWS, passes=PASSES, out=out / "coder")
+    found = wf.interop.fit_rows(coder(**more), shards, column="X", rows=ROWS, passes=PASSES, out=out / "coder")
     uses = used(found, shards, names)
     hook = f"blocks.{layer - 1}.hook_resid_post"
-    cost = wf.interop.write_sae_lens(found, next(wf.row_blocks(shards, ROWS, column="X")), out / "sae", hook_name=hook)
+    cost = wf.interop.write_sae_lens(
+        found, next(wf.interop.row_blocks(shards, ROWS, column="X")), out / "sae", hook_name=hook
+    )
     print(", ".join(f"{name} {value:.3f}" for name, value in cost.items()))
     seen = np.flatnonzero(uses.counts)
     means = sparse.diags_array(1 / uses.counts[seen]) @ sparse.csr_array(uses.sums)[seen]

@@ -24,9 +24,6 @@ from .jobs.count import count_corpus as count_corpus
 from .jobs.documents import load_topics as load_topics
 from .jobs.documents import save_topics as save_topics
 from .jobs.encode import encode_counts as encode_counts
-from .jobs.matrices import code_rows as code_rows
-from .jobs.matrices import fit_rows as fit_rows
-from .jobs.matrices import load_coder as load_coder
 from .jobs.slices import compare as compare
 from .jobs.train import train as train
 from .runtime.cluster import Cluster as Cluster
@@ -36,6 +33,5 @@ from .store import load_run as load_run
 from .store import read_vectors as read_vectors
 from .store import save_run as save_run
 from .store import write_vectors as write_vectors
-from .store.matrices import row_blocks as row_blocks
 from .text import Vocabulary as Vocabulary
 from .vectors import Vectors as Vectors

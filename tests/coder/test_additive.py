@@ -234,7 +234,7 @@ def test_what_does_not_go_with_additive_trees_is_refused(wrong: dict[str, Any]) 
 
 
 def test_blocks_of_rows_teach_an_additive_coder() -> None:
-    X = topics()
+    X = topics().toarray()
     coder = wf.ForestCoder(trees=2, branching=(2,), additive=True, init="nested", lam="auto", random_state=0)
     for _ in range(3):
         for block in np.array_split(X, 3):

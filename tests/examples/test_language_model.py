@@ -49,4 +49,4 @@ def test_activations_become_a_run_with_contexts(tmp_path: Path) -> None:
     assert remarks
     assert all("[" in remark for remark in remarks)
     assert (tmp_path / "run" / "sae" / "cfg.json").is_file()
-    assert len(wf.load_coder(tmp_path / "run" / "coder").forest_) == 6
+    assert len(wf.interop.load_coder(tmp_path / "run" / "coder").forest_) == 6

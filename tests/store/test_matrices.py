@@ -37,7 +37,7 @@ def test_files_are_read_in_the_order_of_their_names_into_even_blocks(tmp_path: P
     folder = write(tmp_path, kind)
     (tmp_path / "notes.txt").write_text("not rows")
     for source in (folder, str(folder / f"part-*{kind}"), [folder / f"part-{i}{kind}" for i in range(3)]):
-        blocks = list(wf.row_blocks(source, rows=20))
+        blocks = list(wf.interop.row_blocks(source, rows=20))
         assert [len(block) for block in blocks] == [20, 20, 10]
         np.testing.assert_array_equal(np.concatenate(blocks), X)
 
@@ -52,7 +52,7 @@ def test_arrays_functions_and_generators_give_the_same_blocks() -> None:
         iter([X[:0], X, X[:0]]),
     ]
     for source in sources:
-        blocks = list(wf.row_blocks(source, rows=20))
+        blocks = list(wf.interop.row_blocks(source, rows=20))
         assert [len(block) for block in blocks] == [20, 20, 10]
         np.testing.assert_array_equal(np.concatenate(blocks), X)
 
@@ -62,18 +62,18 @@ def test_columns_of_numbers_are_a_row(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     parquet.write_table(pa.table({"a": X[:, 0], "b": X[:, 1], "word": ["x"] * 50}), tmp_path / "t.parquet")
-    np.testing.assert_array_equal(np.concatenate(list(wf.row_blocks(tmp_path / "t.parquet"))), X[:, :2])
+    np.testing.assert_array_equal(np.concatenate(list(wf.interop.row_blocks(tmp_path / "t.parquet"))), X[:, :2])
 
 
 def test_halves_become_float32_and_doubles_stay(tmp_path: Path) -> None:
     save_file({"X": X.astype(np.float16)}, tmp_path / "h.safetensors")
-    assert next(iter(wf.row_blocks(tmp_path / "h.safetensors"))).dtype == np.float32
-    assert next(iter(wf.row_blocks(X.astype(np.float64)))).dtype == np.float64
+    assert next(iter(wf.interop.row_blocks(tmp_path / "h.safetensors"))).dtype == np.float32
+    assert next(iter(wf.interop.row_blocks(X.astype(np.float64)))).dtype == np.float64
 
 
 def test_a_block_is_no_window_into_what_was_given() -> None:
     given = X.copy()
-    block = next(iter(wf.row_blocks(given, rows=20)))
+    block = next(iter(wf.interop.row_blocks(given, rows=20)))
     block[:] = 0
     np.testing.assert_array_equal(given, X)
 
@@ -93,9 +93,9 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     ]
     for source, said in cases:
         with pytest.raises(InputError, match=said):
-            list(wf.row_blocks(source))
+            list(wf.interop.row_blocks(source))
     with pytest.raises(InputError, match="at least one row"):
-        next(wf.row_blocks(X, rows=0))
+        next(wf.interop.row_blocks(X, rows=0))
     with pytest.raises(InputError, match="no matrix 'c', but a, b"):
-        list(wf.row_blocks(tmp_path / "two.safetensors", column="c"))
-    np.testing.assert_array_equal(next(wf.row_blocks(tmp_path / "two.safetensors", column="b")), X)
+        list(wf.interop.row_blocks(tmp_path / "two.safetensors", column="c"))
+    np.testing.assert_array_equal(next(wf.interop.row_blocks(tmp_path / "two.safetensors", column="b")), X)

@@ -240,7 +240,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Go on learning with more rows, (n, C). What was learned before stays in sums of fixed size, not in rows.
 
         The first rows decide what looks at rows: the start, the mean, and outside of additive forests ``lam="auto"``.
-        So give as many of them as fit into memory. ``wf.fit_rows`` calls this for files and generators.
+        So give as many of them as fit into memory. ``wf.interop.fit_rows`` calls this for files and generators.
 
         Examples:
             >>> online = wf.ForestCoder(trees=2, branching=(2,), random_state=0)

@@ -83,6 +83,8 @@ def learn_block(rows: Rows, plan: Plan, before: Learnt | None = None) -> Learnt:
             "more rows are learned by the learner online, without weights: only there do sums of fixed size tell what "
             "was learned before. Use fit."
         )
+    if float(kernels.on_host(rows.finite_squares()).max(initial=0)) > float(np.finfo(rows.dtype).max):
+        raise InputError("squares of the values of X are too large for their type. Scale the data, or use float64.")
     advice = "Use fewer components or smaller blocks, or the device cpu."
     with one_blas_thread(), gpu_memory_explained("a block of rows", advice):
         if before is None:

@@ -33,7 +33,7 @@ def row_blocks(source: Any, rows: int = ROWS, *, column: str | None = None) -> I
         >>> import numpy as np
         >>> import wordforest as wf
         >>> parts = (np.ones((n, 4)) for n in (3, 5, 2))
-        >>> [block.shape for block in wf.row_blocks(parts, rows=4)]
+        >>> [block.shape for block in wf.interop.row_blocks(parts, rows=4)]
         [(4, 4), (4, 4), (2, 4)]
     """
     if rows < 1:

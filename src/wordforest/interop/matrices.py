@@ -18,6 +18,7 @@ from wordforest.runtime.progress import Event, Reporter
 from wordforest.store.matrices import ROWS, can_begin_again, row_blocks
 from wordforest.store.tensors import read_tensors, write_tensors
 
+__all__ = ["code_rows", "fit_rows", "load_coder", "row_blocks"]
 _FILE = "coder.safetensors"
 
 
@@ -54,7 +55,8 @@ def fit_rows(
         >>> import wordforest as wf
         >>> X = np.random.default_rng(0).standard_normal((1000, 8))
         >>> coder = wf.ForestCoder(trees=2, branching=(2,), active=3, center=True, init="nested", random_state=0)
-        >>> wf.fit_rows(coder, lambda: (X[i : i + 100] for i in range(0, 1000, 100)), rows=250).components_.shape
+        >>> blocks = lambda: (X[i : i + 100] for i in range(0, 1000, 100))
+        >>> wf.interop.fit_rows(coder, blocks, rows=250).components_.shape
         (6, 8)
     """
     if passes > 1 and not can_begin_again(source):
@@ -98,7 +100,7 @@ def code_rows(
         >>> import wordforest as wf
         >>> X = np.random.default_rng(0).standard_normal((1000, 8))
         >>> coder = wf.ForestCoder(trees=2, branching=(2,), active=3, random_state=0).fit(X)
-        >>> [codes.shape for codes in wf.code_rows(coder, X, rows=600)]
+        >>> [codes.shape for codes in wf.interop.code_rows(coder, X, rows=600)]
         [(600, 6), (400, 6)]
     """
     for block in row_blocks(source, rows, column=column):
@@ -112,8 +114,9 @@ def load_coder(folder: str | Path) -> ForestCoder:
         >>> import numpy as np
         >>> import wordforest as wf
         >>> X = np.random.default_rng(0).standard_normal((100, 8))
-        >>> coder = wf.fit_rows(wf.ForestCoder(trees=2, random_state=0), X, out="forest", force=True, report=False)
-        >>> np.array_equal(wf.load_coder("forest").transform(X), coder.transform(X))
+        >>> coder = wf.ForestCoder(trees=2, random_state=0)
+        >>> _ = wf.interop.fit_rows(coder, X, out="forest", force=True, report=False)
+        >>> np.array_equal(wf.interop.load_coder("forest").transform(X), coder.transform(X))
         True
     """
     folder = Path(folder)
