@@ -10,7 +10,7 @@ percent of the documents of the second slice every occurrence of the other word 
 frequency; each level has pairs of its own, in three ranges of frequency. AUC is that of planted words against words of
 the same range that took no part. Rivals on the same text: skip-gram on each slice (gensim, 100 dimensions, 5 passes),
 rotated onto each other as histwords does (orthogonal Procrustes on the 10,000 most frequent words), cosine distance;
-keyness, the log-likelihood ratio of frequencies; and our own test on singular vectors in place of nodes.
+keyness, the log-likelihood ratio of frequencies; and our own test with the nodes of words in place of their vectors.
 
 alarms: the paragraphs, or the texts of TABLE (JSON lines), are dealt into two slices at random, again and again;
 nothing differs, so every finding is false. Of the words every fourth is tested for its company, the others
@@ -31,23 +31,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 import wordforest as wf
 from wordforest import store
 from wordforest.counts import WindowRules
 from wordforest.documents.groups import adjusted
 from wordforest.jobs.slices import load_slices
+from wordforest.runtime.machine import Threads
 from wordforest.slices import Slices
 from wordforest.slices.company import Scene
 from wordforest.slices.comparison import node_shares, nodes_of_one, testable
+from wordforest.slices.space import learn_space
 from wordforest.slices.usage import sum_up, usage
 from wordforest.slices.words import contexts
 from wordforest.text.tokens import NUMBER, RARE
 
 LEVELS = (1, 2, 5, 10, 20)
 RANGES = ((200, 500), (500, 1000), (1000, 100_000))
-PAIRS, CONTROLS = 40, 200  # of every level, and of every range
+PAIRS, CONTROLS = 80, 200  # of every level, and of every range
 EVERY = 5  # post is taken
 
 
@@ -71,7 +72,7 @@ def planted(asked: argparse.Namespace) -> None:
     found = {
         "a test that knows the other word": knowing(scene, [(index[word], index[donors[word]]) for word in words]),
         "this test": scene.changes(rows).z,
-        "the same on 100 singular vectors": singular(slices, asked.work).changes(rows).z,
+        "the same on nodes of the forest": on_nodes(slices, scene.shares).changes(rows).z,
         "skip-gram, Procrustes": rotated(slices, words),
         "keyness": keyness(slices)[rows],
     }
@@ -136,17 +137,12 @@ def plant(asked: argparse.Namespace, file: Path) -> None:
             out.write(json.dumps({"slice": "ab"[slices.code[d]], "text": text}) + "\n")
 
 
-def singular(slices: Slices, work: Path) -> Scene:
-    """Return the scene for 100 singular vectors of the same X, rows of length one: no forest."""
+def on_nodes(slices: Slices, shares: Any) -> Scene:
+    """Return the scene in whose space words are their nodes on the forest: 300 singular vectors of them."""
     from sklearn.utils.extmath import randomized_svd
 
-    from wordforest.jobs.count import load_counts
-
-    X = wf.ppmi(load_counts(work / "run" / "counts").counts)
-    U, s, _ = randomized_svd(X, 100, random_state=0, n_iter=2)
-    rows = U * s**0.5
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return Scene(slices, sparse.csr_array(rows.astype(np.float32)))
+    U, s, _ = randomized_svd(shares, min(300, *shares.shape), random_state=0, n_iter=2)
+    return Scene(slices, shares, space=learn_space(slices, (U * s).astype(np.float32), Threads()))
 
 
 def knowing(scene: Scene, pairs: list[tuple[int, int]]) -> np.ndarray:

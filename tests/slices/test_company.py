@@ -30,6 +30,14 @@ def test_a_word_that_moved_is_found_and_one_that_stayed_is_not() -> None:
     assert (found.p[1:] > 0.01).all()
 
 
+def test_a_word_that_moved_is_found_where_words_lie_far_apart() -> None:
+    """Sentences that come again and again: no occurrence of a word is near another word."""
+    old = ["the ship sails the sea with its sailors", "sailors load the ship in the harbour"] * 20
+    new = ["the ship flies to the moon with rockets", "rockets lift the ship into the sky"] * 20
+    slices = sliced(old, new)
+    assert scene_of(slices).changes([slices.words.index("ship")]).p[0] < 1e-6
+
+
 def test_being_more_frequent_is_no_change_of_company() -> None:
     old, new = documents(moved=False)
     slices = sliced(old, [*new, *(text for text in new if STEADY in text)])

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from tests.slices.made import MOVES, SEA, SKY, STEADY, documents, sliced
 from wordforest.runtime.machine import Threads
 from wordforest.slices import Slices
-from wordforest.slices.space import ALL, VIEWS, Space, _directions, _hashed, _views, learn_space, with_usages
+from wordforest.slices.space import ALL, VIEWS, Space, _directions, _views, learn_space, with_usages, word_vectors
 
 
-def one_node_each(slices: Slices) -> Space:
-    """Return the space in which every word has a node of its own."""
-    V = len(slices.words)
-    shares = sparse.csr_array(np.eye(V, dtype=np.float32))
-    return with_usages(learn_space(slices, shares, Threads(1)), slices, Threads(1))
+def learned(slices: Slices) -> Space:
+    return with_usages(learn_space(slices, word_vectors(slices, Threads(1)), Threads(1)), slices, Threads(1))
 
 
 def test_views_are_the_means_of_the_words_near() -> None:
@@ -47,8 +43,8 @@ def test_no_more_words_are_looked_at_than_asked_for_the_nearest_first() -> None:
 def test_a_slice_of_short_documents_says_how_many_words_are_looked_at() -> None:
     old, new = documents(40)
     short = [" ".join(text.split()[:8]) for text in new]
-    most = one_node_each(sliced(old, short)).most
-    assert most[3] <= 8 < one_node_each(sliced(old, new)).most[3]
+    most = learned(sliced(old, short)).most
+    assert most[3] <= 8 < learned(sliced(old, new)).most[3]
 
 
 def test_occurrences_of_a_word_vary_by_one_along_every_direction() -> None:
@@ -66,7 +62,7 @@ def test_occurrences_of_a_word_vary_by_one_along_every_direction() -> None:
 
 def test_an_occurrence_lies_nearest_to_the_words_that_could_stand_there() -> None:
     slices = sliced(*documents())
-    space, (starts, positions) = one_node_each(slices), slices.positions
+    space, (starts, positions) = learned(slices), slices.positions
     word = slices.words.index(MOVES)
     at = positions[starts[word] : starts[word + 1]]
     X, _ = space.place(slices, at)
@@ -79,7 +75,7 @@ def test_an_occurrence_lies_nearest_to_the_words_that_could_stand_there() -> Non
 
 def test_style_is_what_all_usages_have_more_in_a_slice() -> None:
     slices = sliced(*documents(40, moved=False))
-    space, (starts, positions) = one_node_each(slices), slices.positions
+    space, (starts, positions) = learned(slices), slices.positions
     beyond = np.zeros_like(space.style)
     number = np.zeros(len(slices.names))
     for word, mean in zip(space.words, space.usages, strict=True):
@@ -92,15 +88,13 @@ def test_style_is_what_all_usages_have_more_in_a_slice() -> None:
     np.testing.assert_allclose(space.style, beyond / number[:, None], atol=1e-4)
 
 
-def test_many_nodes_become_few_columns_with_the_same_products() -> None:
-    """Products of 200 rows of 5 of 2,000 nodes, seed 0: collisions add a twentieth of a row's square, either sign."""
-    shares = sparse.random_array((200, 2000), density=0.0025, rng=np.random.default_rng(0), dtype=np.float32)
-    few = _hashed(sparse.csr_array(shares))
-    assert few.shape == (200, 300)
-    difference = (few @ few.T - shares @ shares.T).toarray()
-    square = float(shares.multiply(shares).sum(axis=1).mean())
-    assert abs(difference.mean()) < 0.01 * square
-    assert difference.std() < 0.1 * square
+def test_words_of_like_contexts_have_like_vectors() -> None:
+    slices = sliced(*documents(moved=False))
+    E = word_vectors(slices, Threads(1))
+    np.testing.assert_allclose(np.linalg.norm(E, axis=1), 1, rtol=1e-5)
+    sea, sky = ([slices.words.index(word) for word in words] for words in (SEA, SKY))
+    alike = E @ E.T
+    assert alike[np.ix_(sea, sea)].mean() > alike[np.ix_(sea, sky)].mean() + 0.3
 
 
 def test_too_few_words_have_no_directions() -> None:
@@ -110,6 +104,5 @@ def test_too_few_words_have_no_directions() -> None:
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_space_does_not_depend_on_the_workers(workers: int) -> None:
     slices = sliced(*documents(20))
-    shares = sparse.csr_array(np.eye(len(slices.words), dtype=np.float32))
-    one, other = (learn_space(slices, shares, Threads(n)) for n in (1, workers))
+    one, other = (learn_space(slices, word_vectors(slices, Threads(n)), Threads(n)) for n in (1, workers))
     np.testing.assert_array_equal(one.table, other.table)

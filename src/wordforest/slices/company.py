@@ -10,13 +10,14 @@ an occurrence says nothing, something, or at most that it is one of c::
     q_c  = sum over slices s of (sum over d in s of r_dc)^2 / n_s                   (n_s documents of s)
     T    = (mean over c of q_c^4)^(1/4)
 
-q_c is the sum of squares between slices (as in PERMANOVA, Anderson 2001) of one usage. Where a tenth of the occurrences
-are new, their mean hardly moves, but usages that nearly no occurrence had before have some; and they are a few of all,
-so that T is near the largest q, but counts how many usages agree (docs/compare.md: what was gained, what tried). Its p
-comes from permuting the slices of the documents that have the word. So it takes nothing for granted of how words lie in
-documents, and does not mind that a word became more frequent. Permuting ends early where chance does as well ten times
-(Besag and Clifford 1991), or where it is far from it; where it never does, the tail goes on from the upper tenth of the
-permuted T as that of a sum of squares does, exponentially.
+In small texts words lie far apart, and no occurrence of one is ever on the side of another; so m_c is brought within
+ten standard deviations of m_w. q_c is the sum of squares between slices (as in PERMANOVA, Anderson 2001) of one usage.
+Where a tenth of the occurrences are new, their mean hardly moves, but usages that nearly no occurrence had before have
+some; and they are a few of all, so that T is near the largest q, but counts how many usages agree (docs/compare.md:
+what was gained, what tried). Its p comes from permuting the slices of the documents that have the word. So it takes
+nothing for granted of how words lie in documents, and does not mind that a word became more frequent. Permuting ends
+early where chance does as well ten times (Besag and Clifford 1991), or where it is far from it; where it never does,
+the tail goes on from the upper tenth of the permuted T as that of a sum of squares does, exponentially.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.runtime.machine import Executor, Threads, kernel, part_of_kernel
-from wordforest.slices.space import AROUND, Space, learn_space, with_usages
+from wordforest.slices.space import AROUND, Space, learn_space, with_usages, word_vectors
 from wordforest.slices.texts import CSR, Slices
 
 Floats = NDArray[np.float64]
@@ -40,6 +41,7 @@ Int64s = NDArray[np.int64]
 PERMUTATIONS = 1000
 LEAST = 3  # documents with the word, below which a slice is left out of its test
 _SURE = 4.0  # log likelihood ratio from which on an occurrence is wholly one of a usage
+_APART = 10.0  # standard deviations between a word and a usage; one farther away is taken as near, on the same side
 _POWER = 4  # of q: 1 would be the mean over usages, infinity the largest
 _FOR_LENGTH = 5  # units for each number that says how many words are around, below which none is asked
 _UNITS = 256  # documents of a word that are permuted one by one; more are pooled to so many
@@ -94,7 +96,7 @@ class Scene:
         own = self.shares
         self._csr = (own.indptr.astype(np.int64), own.indices.astype(np.int32), np.ascontiguousarray(own.data))
         if space is None:
-            space = learn_space(slices, self.shares, self._executor)
+            space = learn_space(slices, word_vectors(slices, self._executor), self._executor)
         self.space = with_usages(space, slices, self._executor)
 
     @cached_property
@@ -195,6 +197,8 @@ class Scene:
         mean = X.mean(axis=0)
         X -= mean
         away = self.space.usages[self.space.words != word] - mean
+        length = np.sqrt((away**2).sum(axis=1, keepdims=True))
+        away *= _APART / np.maximum(length, _APART)
         L = X @ away.T
         L -= 0.5 * (away**2).sum(axis=1)
         F = np.zeros((len(label), len(away)), np.float32)

@@ -1,16 +1,18 @@
 """A space of contexts, in which an occurrence of a word lies near the words that could stand in its place.
 
-An occurrence is described by the nodes of the words left of it and right of it (those nearer count more, 1 / d), of ten
-and of forty words on each side (frequent words count less, a / (a + share), as in SIF, Arora and others 2017): the mean
-of each view, 4 M numbers. Linear discriminant analysis (Fisher 1936, Rao 1948) with the words themselves as classes
-finds the K directions that tell words apart best by their contexts, and scales them so that the occurrences of a word
-vary by one along each::
+An occurrence is described by the words left of it and right of it (those nearer count more, 1 / d), ten
+and forty words on each side (frequent words count less, a / (a + share), as in SIF, Arora and others
+2017): the mean of each view, where a word is k numbers, singular vectors of the positive PMI of all slices
+together. Linear discriminant analysis (Fisher 1936, Rao 1948) with the words themselves as classes finds
+the K directions that tell words apart best by these 4 k numbers, and scales them so that the occurrences
+of a word vary by one along each::
 
     W = covariance of occurrences about the mean of their word,   B = covariance of the means of words, less W / n
     P = the K leading solutions of  B p = e W p,  p' W p = 1,     x = P' (views of an occurrence)
 
 Some hundred words, evenly over all frequencies, are *usages*: the mean x of each says where it stands. No slice is
-looked at but for its style: what occurrences of all usages have more there than on the whole.
+looked at but for its style: what occurrences of all usages have more there than on the whole. The forest is not asked
+either: it tells what changed (company.py), and words have more in their vectors than in their nodes.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from wordforest.counts.association import ppmi
+from wordforest.counts.windows import WindowRules
 from wordforest.runtime.machine import Executor, kernel
 from wordforest.slices.texts import CSR, Int32s, Int64s, Slices
 
@@ -37,7 +41,8 @@ _LEAST = 0.5  # added to the weight of a view, so that a view of a word or two s
 _SAMPLE = 150_000  # occurrences that directions are learned from
 _OF_USAGE = 500  # occurrences that say where a usage is
 _RIDGE = 1e-3
-_COLUMNS = 300  # nodes of a view; more are added up, with random signs
+_VECTOR = 60  # numbers of a word
+_CONTEXTS = 3000  # most frequent words, with which words are counted for their vectors
 _BLOCK = 64  # words of a task
 
 
@@ -59,26 +64,36 @@ class Space(NamedTuple):
         return X, number
 
 
-def learn_space(slices: Slices, shares: CSR, executor: Executor) -> Space:
-    """Learn the directions in which words differ by the nodes (V, M) around them, and choose usages."""
+def word_vectors(slices: Slices, executor: Executor) -> Dense:
+    """Return words by what is near them in all slices, (V, k): singular vectors of positive PMI, of length one."""
+    from sklearn.utils.extmath import randomized_svd
+
+    X = ppmi(slices.counts(WindowRules(window=NEAR, max_contexts=_CONTEXTS)), executor=executor)
+    U, values, _ = randomized_svd(X, min(_VECTOR, *X.shape), n_iter=2, random_state=0)
+    E = U * np.sqrt(values)
+    return np.asarray(E / np.maximum(np.linalg.norm(E, axis=1, keepdims=True), 1e-12), dtype=np.float32)
+
+
+def learn_space(slices: Slices, E: Dense, executor: Executor) -> Space:
+    """Learn the directions in which words differ by the vectors E (V, k) of words around them, and choose usages."""
     starts, _ = slices.positions
     often = np.diff(starts)
     weight = (_FREQUENT / (_FREQUENT + often / max(int(often.sum()), 1))).astype(np.float32)
     words = np.flatnonzero(often >= min(OFTEN, max(np.sort(often)[::-1][:USAGES][-1], 2)))
     each = min(max(_SAMPLE // max(len(words), 1), 4), _OF_USAGE)
-    stacked: CSR = sparse.csr_array(sparse.block_diag([_hashed(shares)] * VIEWS, format="csr"))
-    D, V = stacked.shape[1], len(often)
-    which = np.repeat(np.eye(VIEWS, dtype=np.float32), V, axis=0)  # (4 V, 4): the view of each row
+    V, D = len(often), VIEWS * E.shape[1]
     counted = often * np.concatenate((np.ones((2, V)), np.tile(weight, (2, 1))))  # (4, V)
     counted /= np.maximum(counted.sum(axis=1, keepdims=True), 1e-12)
-    typical = sparse.block_diag(list(counted[:, None]), format="csr").astype(np.float32) @ stacked  # (4, D)
-    typical = typical.toarray()
+    typical = (counted @ E).astype(np.float32)  # (4, k)
 
     def classes(block: Int64s) -> tuple[Floats, Floats, Floats]:
         own = [_some(slices, word, each) for word in block]
-        views, _ = _views(slices, np.concatenate(own), weight, ALL)
-        X = (views @ stacked).toarray()
-        X -= (views @ which) @ typical  # so that a view of few words is no other than one of many
+        views, number = _views(slices, np.concatenate(own), weight, ALL)
+        ends = np.concatenate(([0], np.cumsum(number, dtype=np.int64)))
+        by_view = sparse.csr_array((views.data, views.indices % V, ends), shape=(number.size, V))  # (4 n, V)
+        X = (by_view @ E).reshape(-1, *typical.shape)
+        X -= by_view.sum(axis=1).reshape(-1, VIEWS, 1) * typical  # a view of few words is no other than one of many
+        X = X.reshape(-1, D)
         n, means = np.array([len(at) for at in own]), np.empty((len(own), D))
         for i, part in enumerate(np.split(X, np.cumsum(n)[:-1])):
             means[i] = part.mean(axis=0)
@@ -92,23 +107,13 @@ def learn_space(slices: Slices, shares: CSR, executor: Executor) -> Space:
         sizes.append(n)
     P = _directions(within, np.concatenate(means or [np.zeros((0, D))]), np.concatenate(sizes or [np.zeros(0)]))
     return Space(
-        np.asarray(stacked @ P - which @ (typical @ P)),
+        np.concatenate([(E - mean) @ part for mean, part in zip(typical, np.split(P, VIEWS), strict=True)]),
         weight,
         words[np.unique(np.linspace(0, len(words) - 1, min(USAGES, len(words))).astype(np.int64))],
         np.zeros((0, P.shape[1]), np.float32),
         np.zeros((len(slices.names), P.shape[1]), np.float32),
         ALL,
     )
-
-
-def _hashed(shares: CSR) -> CSR:
-    """Return shares (V, M) of so many columns at most: products of rows stay what they were, on average."""
-    M = shares.shape[1]
-    if M <= _COLUMNS:
-        return shares.astype(np.float32)
-    rng = np.random.default_rng(0)
-    signs, column = rng.choice(np.array([-1, 1], np.float32), M), rng.permutation(M) % _COLUMNS
-    return sparse.csr_array(shares @ sparse.csr_array((signs, (np.arange(M), column)), shape=(M, _COLUMNS)))
 
 
 def _directions(within: Floats, means: Floats, n: Floats) -> Dense:
