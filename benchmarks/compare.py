@@ -10,7 +10,7 @@ percent of the documents of the second slice every occurrence of the other word 
 frequency; each level has pairs of its own, in three ranges of frequency. AUC is that of planted words against words of
 the same range that took no part. Rivals on the same text: skip-gram on each slice (gensim, 100 dimensions, 5 passes),
 rotated onto each other as histwords does (orthogonal Procrustes on the 10,000 most frequent words), cosine distance;
-keyness, the log-likelihood ratio of frequencies; and our own test with the nodes of words in place of their vectors.
+keyness, the log-likelihood ratio of frequencies; and our own test in either of its two spaces alone.
 
 alarms: the paragraphs, or the texts of TABLE (JSON lines), are dealt into two slices at random, again and again;
 nothing differs, so every finding is false. Of the words every fourth is tested for its company, the others
@@ -37,11 +37,9 @@ from wordforest import store
 from wordforest.counts import WindowRules
 from wordforest.documents.groups import adjusted
 from wordforest.jobs.slices import load_slices
-from wordforest.runtime.machine import Threads
 from wordforest.slices import Slices
 from wordforest.slices.company import Scene
 from wordforest.slices.comparison import node_shares, nodes_of_one, testable
-from wordforest.slices.space import learn_space
 from wordforest.slices.usage import sum_up, usage
 from wordforest.slices.words import contexts
 from wordforest.text.tokens import NUMBER, RARE
@@ -72,7 +70,8 @@ def planted(asked: argparse.Namespace) -> None:
     found = {
         "a test that knows the other word": knowing(scene, [(index[word], index[donors[word]]) for word in words]),
         "this test": scene.changes(rows).z,
-        "the same on nodes of the forest": on_nodes(slices, scene.shares).changes(rows).z,
+        "by vectors of words alone": Scene(slices, scene.shares, spaces=scene.spaces[:1]).changes(rows).z,
+        "by nodes of the forest alone": Scene(slices, scene.shares, spaces=scene.spaces[1:]).changes(rows).z,
         "skip-gram, Procrustes": rotated(slices, words),
         "keyness": keyness(slices)[rows],
     }
@@ -137,21 +136,13 @@ def plant(asked: argparse.Namespace, file: Path) -> None:
             out.write(json.dumps({"slice": "ab"[slices.code[d]], "text": text}) + "\n")
 
 
-def on_nodes(slices: Slices, shares: Any) -> Scene:
-    """Return the scene in whose space words are their nodes on the forest: 300 singular vectors of them."""
-    from sklearn.utils.extmath import randomized_svd
-
-    U, s, _ = randomized_svd(shares, min(300, *shares.shape), random_state=0, n_iter=2)
-    return Scene(slices, shares, space=learn_space(slices, (U * s).astype(np.float32), Threads()))
-
-
 def knowing(scene: Scene, pairs: list[tuple[int, int]]) -> np.ndarray:
     """Return z of words (taker, donor) by a test that knows the donor: a mark for what the same contexts can tell.
 
     The log likelihood of a mixture, one occurrence in ten of the second slice being the donor's, against none; where
     the donor stands is learned from the first slice, in which it is itself.
     """
-    slices, space, found = scene.slices, scene.space, []
+    slices, space, found = scene.slices, scene.spaces[0], []
     starts, positions = slices.positions
     for taker, donor in pairs:
         at, other = (positions[starts[word] : starts[word + 1]] for word in (taker, donor))
@@ -197,12 +188,12 @@ def keyness(slices: Slices) -> np.ndarray:
 
 def alarms(asked: argparse.Namespace) -> None:
     run, slices = posts(asked.work, asked.text) if asked.text else addresses(asked.work, paragraphs=True)
-    rng, shares, rows, space = np.random.default_rng(asked.seed), node_shares(run.vectors), [], None
+    rng, shares, rows, spaces = np.random.default_rng(asked.seed), node_shares(run.vectors), [], ()
     for n in range(asked.splits):
         code = (rng.permutation(len(slices.code)) % 2).astype(np.int32)
         halves = Slices(slices.words, slices.ids, slices.borders, code, ("a", "b"), slices.documents)
-        scene = Scene(halves, shares, nodes_of_one(run.vectors), space=space)
-        space = scene.space  # the same for any halves, but for their style
+        scene = Scene(halves, shares, nodes_of_one(run.vectors), spaces=spaces)
+        spaces = scene.spaces  # the same for any halves, but for their style
         words = scene.changes(testable(halves)[n % 4 :: 4], seed=n)
         often = np.flatnonzero(halves.frequencies.sum(axis=0) >= 20)
         nodes, used = usage(halves, sum_up(halves, shares)), usage(halves, sum_up(halves).of(often))

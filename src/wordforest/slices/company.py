@@ -10,18 +10,21 @@ an occurrence says nothing, something, or at most that it is one of c::
     q_c  = sum over slices s of (sum over d in s of r_dc)^2 / n_s                   (n_s documents of s)
     T    = (mean over c of q_c^4)^(1/4)
 
-In small texts words lie far apart, and no occurrence of one is ever on the side of another; so m_c is brought within
-ten standard deviations of m_w. q_c is the sum of squares between slices (as in PERMANOVA, Anderson 2001) of one usage.
-Where a tenth of the occurrences are new, their mean hardly moves, but usages that nearly no occurrence had before have
-some; and they are a few of all, so that T is near the largest q, but counts how many usages agree (docs/compare.md:
-what was gained, what tried). Its p comes from permuting the slices of the documents that have the word. So it takes
-nothing for granted of how words lie in documents, and does not mind that a word became more frequent. Permuting ends
-early where chance does as well ten times (Besag and Clifford 1991), or where it is far from it; where it never does,
-the tail goes on from the upper tenth of the permuted T as that of a sum of squares does, exponentially.
+There are two spaces, in which the words around are their vectors and their nodes, and c is a word in one of them:
+vectors find more of what stands where another word stood, nodes more of what moved to another topic. In small texts
+words lie far apart, and no occurrence of one is ever on the side of another; so m_c is brought within ten standard
+deviations of m_w. q_c is the sum of squares between slices (as in PERMANOVA, Anderson 2001) of one usage. Where a tenth
+of the occurrences are new, their mean hardly moves, but usages that nearly no occurrence had before have some; and they
+are a few of all, so that T is near the largest q, but counts how many usages agree (docs/compare.md: what was gained,
+what tried). Its p comes from permuting the slices of the documents that have the word. So it takes nothing for granted
+of how words lie in documents, and does not mind that a word became more frequent. Permuting ends early where chance
+does as well ten times (Besag and Clifford 1991), or where it is far from it; where it never does, the tail goes on from
+the upper tenth of the permuted T as that of a sum of squares does, exponentially.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,7 +33,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.runtime.machine import Executor, Threads, kernel, part_of_kernel
-from wordforest.slices.space import AROUND, Space, learn_space, with_usages, word_vectors
+from wordforest.slices.space import AROUND, Space, learn_space, node_vectors, with_usages, word_vectors
 from wordforest.slices.texts import CSR, Slices
 
 Floats = NDArray[np.float64]
@@ -77,8 +80,8 @@ class Scene:
 
     ``whole`` (M,) marks the nodes whose shares of a word add up to one: the roots of an additive forest, all if left
     out. Dividing by shares of the slice alone (lift, as PMI does) would not do: where a slice has less text about the
-    sea, sailors would seem to be closer to it. ``space`` is that of the same documents, if it was learned already: it
-    does not depend on how they are dealt into slices.
+    sea, sailors would seem to be closer to it. ``spaces`` are those of the same documents, if learned already: they do
+    not depend on how documents are dealt into slices.
     """
 
     def __init__(
@@ -87,7 +90,7 @@ class Scene:
         shares: CSR,
         whole: NDArray[Any] | None = None,
         executor: Executor | None = None,
-        space: Space | None = None,
+        spaces: Sequence[Space] = (),
     ) -> None:
         self.slices, self.shares = slices, shares.astype(np.float32)
         self._executor = executor or Threads()
@@ -95,9 +98,9 @@ class Scene:
         _ = slices.positions, slices.document  # once, before threads ask for them
         own = self.shares
         self._csr = (own.indptr.astype(np.int64), own.indices.astype(np.int32), np.ascontiguousarray(own.data))
-        if space is None:
-            space = learn_space(slices, word_vectors(slices, self._executor), self._executor)
-        self.space = with_usages(space, slices, self._executor)
+        vectors = () if spaces else (word_vectors(slices, self._executor), node_vectors(self.shares))
+        spaces = spaces or [learn_space(slices, E, self._executor) for E in vectors]
+        self.spaces = [with_usages(space, slices, self._executor) for space in spaces]
 
     @cached_property
     def used(self) -> Floats:
@@ -193,20 +196,23 @@ class Scene:
     def _usages(self, word: int) -> tuple[Dense, Dense, Int32s]:
         """Return how much documents, or pools of them, have of every usage, (N, C); documents and slices, (N,) each."""
         at, unit, label, weight = self._units(word)
-        X, views = self.space.place(self.slices, at)
-        mean = X.mean(axis=0)
-        X -= mean
-        away = self.space.usages[self.space.words != word] - mean
-        length = np.sqrt((away**2).sum(axis=1, keepdims=True))
-        away *= _APART / np.maximum(length, _APART)
-        L = X @ away.T
-        L -= 0.5 * (away**2).sum(axis=1)
-        F = np.zeros((len(label), len(away)), np.float32)
-        _add_usages(L, unit, weight, F)
+        parts = list[Dense]()
+        for space in self.spaces:
+            X, views = space.place(self.slices, at)
+            mean = X.mean(axis=0)
+            X -= mean
+            away = space.usages[space.words != word] - mean
+            length = np.sqrt((away**2).sum(axis=1, keepdims=True))
+            away *= _APART / np.maximum(length, _APART)
+            L = X @ away.T
+            L -= 0.5 * (away**2).sum(axis=1)
+            F = np.zeros((len(label), len(away)), np.float32)
+            _add_usages(L, unit, weight, F)
+            parts.append(F)
         within = sparse.csr_array((weight, (unit, np.arange(len(at)))), shape=(len(label), len(at)))
         n: Dense = np.asarray(within.sum(axis=1))
         few = np.asarray(within @ (1 / (views + 1)))
-        return _beyond(F, np.column_stack((n, few))), n, label
+        return _beyond(np.concatenate(parts, axis=1), np.column_stack((n, few))), n, label
 
     def _tested(self, word: int, permutations: int, seed: int) -> tuple[float, float, float, int]:
         F, n, label = self._usages(word)

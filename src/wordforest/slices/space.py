@@ -2,17 +2,16 @@
 
 An occurrence is described by the words left of it and right of it (those nearer count more, 1 / d), ten
 and forty words on each side (frequent words count less, a / (a + share), as in SIF, Arora and others
-2017): the mean of each view, where a word is k numbers, singular vectors of the positive PMI of all slices
-together. Linear discriminant analysis (Fisher 1936, Rao 1948) with the words themselves as classes finds
-the K directions that tell words apart best by these 4 k numbers, and scales them so that the occurrences
-of a word vary by one along each::
+2017): the mean of each view, where a word is k numbers: singular vectors of the positive PMI of all slices
+together in one space, of its nodes on the forest in another. Linear discriminant analysis (Fisher 1936,
+Rao 1948) with the words themselves as classes finds the K directions that tell words apart best by these 4
+k numbers, and scales them so that the occurrences of a word vary by one along each::
 
     W = covariance of occurrences about the mean of their word,   B = covariance of the means of words, less W / n
     P = the K leading solutions of  B p = e W p,  p' W p = 1,     x = P' (views of an occurrence)
 
 Some hundred words, evenly over all frequencies, are *usages*: the mean x of each says where it stands. No slice is
-looked at but for its style: what occurrences of all usages have more there than on the whole. The forest is not asked
-either: it tells what changed (company.py), and words have more in their vectors than in their nodes.
+looked at but for its style: what occurrences of all usages have more there than on the whole.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ Dense = NDArray[np.float32]
 VIEWS = 4  # left, right, around, wide
 NEAR, AROUND, WIDE = 5, 10, 40  # words on each side
 ALL = np.array([NEAR, NEAR, 2 * AROUND, 2 * WIDE])  # words of a view
-DIRECTIONS, USAGES = 100, 500
+DIRECTIONS, USAGES = 100, 300
 OFTEN = 150  # times that a word stands which is a class, and may be a usage; of few such words the most frequent are
 _FREQUENT = 1e-4  # share of a word that counts half, around and wide
 _LEAST = 0.5  # added to the weight of a view, so that a view of a word or two says less
 _SAMPLE = 150_000  # occurrences that directions are learned from
 _OF_USAGE = 500  # occurrences that say where a usage is
 _RIDGE = 1e-3
-_VECTOR = 60  # numbers of a word
+_VECTOR, _NODES = 60, 100  # numbers of a word, by what is near it and by its nodes
 _CONTEXTS = 3000  # most frequent words, with which words are counted for their vectors
 _BLOCK = 64  # words of a task
 
@@ -72,6 +71,14 @@ def word_vectors(slices: Slices, executor: Executor) -> Dense:
     U, values, _ = randomized_svd(X, min(_VECTOR, *X.shape), n_iter=2, random_state=0)
     E = U * np.sqrt(values)
     return np.asarray(E / np.maximum(np.linalg.norm(E, axis=1, keepdims=True), 1e-12), dtype=np.float32)
+
+
+def node_vectors(shares: CSR) -> Dense:
+    """Return words by their nodes (V, M), (V, k): singular vectors, as long as they are."""
+    from sklearn.utils.extmath import randomized_svd
+
+    U, values, _ = randomized_svd(shares, min(_NODES, *shares.shape), n_iter=2, random_state=0)
+    return np.asarray(U * values, dtype=np.float32)
 
 
 def learn_space(slices: Slices, E: Dense, executor: Executor) -> Space:
