@@ -44,8 +44,8 @@ class AtomStart:
         >>> import wordforest as wf
         >>> rng, forest = np.random.default_rng(0), wf.Forest.complete(8, (2,))
         >>> paths = np.kron(np.eye(8), [[1, 1, 0], [1, 0, 1]])  # a root and one of its two leaves
-        >>> leaf = np.eye(2)[rng.integers(2, size=(1000, 8))] * (rng.random((1000, 8, 1)) < 0.3)
-        >>> X = leaf.reshape(1000, 16) @ paths  # two or three trees are on in a row
+        >>> leaf = np.eye(2)[rng.integers(2, size=(1000, 8))] * rng.uniform(1, 2, (1000, 8, 1))
+        >>> X = (leaf * (rng.random((1000, 8, 1)) < 0.3)).reshape(1000, 16) @ paths  # few trees are on in a row
         >>> wf.coder.AtomStart()(X, forest).forest == forest
         True
     """
@@ -115,7 +115,7 @@ def nested(U: NDArray[Any], uses: NDArray[Any], levels: int) -> tuple[list[int],
     steps = cuts(np.append(merges[:, 2], np.zeros(len(U))), levels + 1)
     labels = [fcluster(merges, cut, "distance") for cut in reversed(steps)]  # roots first
     if not labels:  # all atoms are one
-        labels = [np.zeros(len(U))]
+        labels = [np.zeros(len(U), dtype=np.int32)]
     parent: list[int] = []
     means: list[NDArray[Any]] = []
 
