@@ -90,7 +90,7 @@ def corpus_rows(model: Any, corpus: str, n: int) -> np.ndarray:
     return np.concatenate(blocks)[:n]
 
 
-def last_rows(model: Any, texts: Sequence[str]) -> np.ndarray:
+def last_rows(model: Any, texts: Sequence[str], layer: int = LAYER) -> np.ndarray:
     """Return the activation of the last token of every text, (n, C). What comes behind it changes nothing."""
     import torch
 
@@ -103,7 +103,7 @@ def last_rows(model: Any, texts: Sequence[str]) -> np.ndarray:
     while batch := list(islice(order, BATCH)):
         longest = max(len(ids[i]) for i in batch)
         tokens = torch.tensor([ids[i] + [border] * (longest - len(ids[i])) for i in batch])
-        found = smollm2.residuals(model, tokens, LAYER).numpy()
+        found = smollm2.residuals(model, tokens, layer).numpy()
         for place, i in enumerate(batch):
             X[i] = found[place, len(ids[i]) - 1]
     return X
