@@ -315,6 +315,11 @@ def nmf(X: np.ndarray, size: Size) -> Coder:
     return Coder(code, atoms, None, f"{model.n_iter_} passes, signs split, k largest kept")
 
 
+def raw(X: np.ndarray, size: Size) -> Coder:  # noqa: ARG001 as the others
+    """The rows themselves: every column is a latent."""
+    return Coder(lambda rows: (rows, rows), np.eye(X.shape[1], dtype=X.dtype), None)
+
+
 def split_signs(X: np.ndarray) -> np.ndarray:
     return np.hstack([np.maximum(X, 0), np.maximum(-X, 0)])
 
@@ -356,4 +361,5 @@ RIVALS: dict[str, tuple[str, Callable[[np.ndarray, Size], Coder]]] = {
     "hsae": ("H-SAE", hsae),
     "kmeans": ("k-means", kmeans),
     "nmf": ("NMF", nmf),
+    "raw": ("rows themselves", raw),
 }

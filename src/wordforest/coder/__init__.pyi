@@ -1,4 +1,5 @@
 # What `wf.coder` offers: penalties, starts, solvers, learners, and what they need.
+from .atoms import AtomStart as AtomStart
 from .certificate import lam_max as lam_max
 from .coding import Gram as Gram
 from .coding import admm as admm

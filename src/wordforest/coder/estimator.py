@@ -66,8 +66,9 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         scale: Divide rows by their lengths while they are coded, so that long ones count no more than short ones; lam
             is that of such rows. An additive forest always does.
         init: Where the dictionary begins: random, rows (of X), nested (clusters of rows), grown (nested clusters that
-            also find the shape of the trees, with at most as many nodes), spectral (rotated singular vectors), or a
-            Start.
+            also find the shape of the trees, with at most as many nodes), spectral (rotated singular vectors), atoms
+            (single nodes that are then nested, for rows in which many things are on at once; it finds the shape, too),
+            or a Start.
         learner: online, or entries: the paper's Algorithm 1, whose weights are |x| unless they are given.
         epochs: Passes over the rows at most.
         tol: Learning ends when a pass gains less than this share of the objective.

@@ -14,6 +14,7 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.additive import Additive, AdditiveSettings, activations, mean_direction, own_parts
+from wordforest.coder.atoms import AtomStart
 from wordforest.coder.entries import Entries, EntrySettings
 from wordforest.coder.forest import Forest, in_order
 from wordforest.coder.lam import lam_for_training
@@ -193,7 +194,7 @@ def _notes(plan: Plan, penalty: Penalty, learned: Learned) -> list[str]:
 
 
 def start_named(name: str, *, grow: bool = False, spectrum: float = default("spectrum"), drawn: bool = False) -> Start:
-    """Return the start called random, rows, nested or spectral.
+    """Return the start called random, rows, nested, grown, spectral or atoms.
 
     >>> start_named("spectral", spectrum=0.4)
     SpectralStart(power=0.4, passes=2, steps=3)
@@ -204,6 +205,7 @@ def start_named(name: str, *, grow: bool = False, spectrum: float = default("spe
         "nested": lambda: NestedStart(grow=grow, drawn=drawn),
         "grown": lambda: NestedStart(grow=True, drawn=drawn),
         "spectral": lambda: SpectralStart(spectrum),
+        "atoms": AtomStart,
     }
     if name not in starts:
         raise InputError(f"init = {name!r}, but it must be one of {', '.join(starts)}, or a Start object.")

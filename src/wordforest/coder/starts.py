@@ -122,7 +122,7 @@ class RowStart:
         filled = np.flatnonzero(kernels.on_host(rows.squares()) > 0)
         drawn = np.random.default_rng((asked.seed, 1)).permutation(filled)[: len(forest)]
         for atom, row in enumerate(drawn):
-            _set_atom(D, atom, rows.row(row), asked.nonnegative)
+            set_atom(D, atom, rows.row(row), asked.nonnegative)
         return Begun(D, forest)
 
 
@@ -196,10 +196,10 @@ class NestedStart:
             added = D[:, node] + 0
             for one in reversed(above):
                 added -= D[:, one] * (D[:, one] @ added)
-            if not _set_atom(D, node, added, nonnegative):
+            if not set_atom(D, node, added, nonnegative):
                 own = members[node] if len(members[node]) else np.arange(len(rows))
                 row = np.random.default_rng((seed, node)).choice(rows[own])
-                if not _set_atom(D, node, home.row(row), nonnegative):
+                if not set_atom(D, node, home.row(row), nonnegative):
                     D[:, node] = _random_atoms(home, 1, seed + node, nonnegative)[:, 0]
         return Begun(D, forest)
 
@@ -281,7 +281,7 @@ def _means(rows: Rows, members: list[Any], squares: Array, asked: Asked) -> Arra
     return kernels.namespace(D).clip(D, 0, None) if asked.nonnegative else D
 
 
-def _set_atom(D: Array, atom: int, direction: Array, nonnegative: bool) -> bool:
+def set_atom(D: Array, atom: int, direction: Array, nonnegative: bool) -> bool:
     """Set a column of D to a direction, divided by its length; say whether there is one."""
     xp = kernels.namespace(direction)
     direction = xp.clip(direction, 0, None) if nonnegative else direction
