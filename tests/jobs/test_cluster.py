@@ -65,10 +65,13 @@ class Processes:
         more = ("--scheduler-file", str(self.file), "--nthreads", "1", "--no-nanny", "--memory-limit", "0")
         self.workers += [self._start("dask_worker", *more) for _ in range(n - len(self.workers))]
 
-    def connect(self) -> Cluster:
-        """Return the cluster once all its workers are there."""
+    def connect(self) -> Any:
+        """Return a client."""
         gc.collect()  # a client that failed is closed when it is collected: amid the start of this one both would wait
-        client = distributed.Client(scheduler_file=str(self.file), set_as_default=False)
+        return distributed.Client(scheduler_file=str(self.file), set_as_default=False)
+
+    def cluster(self, client: Any) -> Cluster:
+        """Return the cluster once all its workers are there."""
         client.wait_for_workers(len(self.workers), timeout=60)
         return Cluster(client)
 
@@ -99,12 +102,18 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
     started.end()
 
 
-@pytest.fixture
-def cluster(processes: Processes) -> Iterator[Cluster]:
-    processes.fill(3)
+@pytest.fixture(scope="module")
+def client(processes: Processes) -> Iterator[Any]:
     connected = processes.connect()
     yield connected
-    connected.client.close()
+    connected.close()
+
+
+@pytest.fixture
+def cluster(processes: Processes, client: Any) -> Cluster:
+    """A cluster of three workers, new ones in place of those that were killed."""
+    processes.fill(3)
+    return processes.cluster(client)
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +126,13 @@ def whole(large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def there(processes: Processes, large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+def there(
+    processes: Processes, client: Any, large_corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, float]:
     """What three workers make of the corpus, and how long they take if nobody harms them."""
-    connected = processes.connect()
+    cluster = processes.cluster(client)
     began, out = time.monotonic(), tmp_path_factory.mktemp("there")
-    wf.train(large_corpus, out=out, cluster=connected, **SETTINGS)
-    connected.client.close()
+    wf.train(large_corpus, out=out, cluster=cluster, **SETTINGS)
     return out, time.monotonic() - began
 
 
@@ -195,7 +205,8 @@ def test_training_has_the_bits_of_one_machine(there: tuple[Path, float], whole: 
 @pytest.mark.parametrize(
     "options",
     [
-        {"preset": "readable", "trees": 2},  # clusters of words, non-negative, words weighed, pairs dropped
+        # clusters of words, non-negative, words weighed, pairs dropped
+        {"preset": "readable", "trees": 2, "epochs": 3},
         {"trees": 1, "measure": "sppmi", "shift": 0.1, "smoothing": 0.75, "init": "rows", "dtype": "float64"},
         {"trees": 1, "init": "spectral", "epochs": 1, "unit": True},
         {"trees": 1, "weights": "count:0.5", "zeros": 0.5, "epochs": 2},
@@ -283,9 +294,9 @@ def test_a_scheduler_that_dies_is_told_and_resume_continues(
     monkeypatch.setattr("wordforest.jobs.job._SHARE", 1e9)  # write a checkpoint after every step
     started, out, said = Processes(tmp_path), tmp_path / "run", list[str]()
     started.fill(2)
-    connected = started.connect()
-    address = connected.client.scheduler.address
-    connected.client.close()
+    with started.connect() as client:
+        client.wait_for_workers(2, timeout=60)
+        address = client.scheduler.address
 
     class Kill(Reporter):
         def __call__(self, event: Event) -> None:
@@ -399,9 +410,9 @@ def test_a_run_beside_takes_the_counts_of_workers(
 
 def test_text_that_changed_is_counted_anew(cluster: Cluster, large_corpus: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
-    text.write_bytes(large_corpus.read_bytes())
+    text.write_bytes(large_corpus.read_bytes()[: 1 << 19])
     wf.train(text, out=tmp_path / "run", cluster=cluster, **SETTINGS)
-    text.write_bytes(large_corpus.read_bytes()[: 1 << 20])
+    text.write_bytes(large_corpus.read_bytes()[: 1 << 18])
     changed = wf.train(text, out=tmp_path / "run", cluster=cluster, force=True, **SETTINGS)
     wf.train(text, out=tmp_path / "other", **SETTINGS)
     assert same(tmp_path / "run", tmp_path / "other")
