@@ -126,6 +126,14 @@ def whole(large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def few(large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Counts of a thousand words."""
+    folder = tmp_path_factory.mktemp("few") / "counts"
+    wf.count_corpus(large_corpus, folder, max_vocab=1000)
+    return folder
+
+
+@pytest.fixture(scope="module")
 def there(
     processes: Processes, client: Any, large_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, float]:
@@ -213,11 +221,9 @@ def test_training_has_the_bits_of_one_machine(there: tuple[Path, float], whole: 
         {"trees": 1, "weights": "count:0.5,1e-3", "measure": "ppmi", "spelling": 1.0, "zeros": 0.5, "epochs": 2},
     ],
 )
-def test_other_settings_have_the_bits_of_one_machine(
-    cluster: Cluster, whole: Path, tmp_path: Path, options: Any
-) -> None:
-    wf.train(whole / "counts", out=tmp_path / "here", **options)
-    wf.train(whole / "counts", out=tmp_path / "there", cluster=cluster, **options)
+def test_other_settings_have_the_bits_of_one_machine(cluster: Cluster, few: Path, tmp_path: Path, options: Any) -> None:
+    wf.train(few, out=tmp_path / "here", **options)
+    wf.train(few, out=tmp_path / "there", cluster=cluster, **options)
     assert same(tmp_path / "here", tmp_path / "there")
 
 
@@ -234,11 +240,11 @@ def test_new_words_are_coded_by_the_workers(cluster: Cluster, large_corpus: Path
         assert (one.codes != other.codes).nnz == 0
 
 
-def test_spelled_words_are_coded_by_the_workers(cluster: Cluster, whole: Path, tmp_path: Path) -> None:
+def test_spelled_words_are_coded_by_the_workers(cluster: Cluster, few: Path, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"trees": 1, "weights": "count:0.5", "spelling": 1.0, "epochs": 1}
-    wf.train(whole / "counts", out=tmp_path / "run", **settings)
-    wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "here")
-    wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "there", cluster=cluster)
+    wf.train(few, out=tmp_path / "run", **settings)
+    wf.encode_counts(tmp_path / "run", few, tmp_path / "here")
+    wf.encode_counts(tmp_path / "run", few, tmp_path / "there", cluster=cluster)
     assert same(tmp_path / "here", tmp_path / "there", ("codes.safetensors", "vocab.tsv", "config.json"))
 
 
