@@ -132,7 +132,7 @@ def _copy(row: Array, out: Array) -> None:
 
 @kernel
 def _product(a: Array, b: Array) -> float:
-    total = a.dtype.type(0)
+    total: float = a.dtype.type(0)
     for m in range(len(a)):
         total += a[m] * b[m]
     return total

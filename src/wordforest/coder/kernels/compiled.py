@@ -449,7 +449,7 @@ def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most
 @kernel
 def _largest(a: Array) -> float:
     """Return the largest of values >= 0; ``a.max()`` takes ten times as long to compile."""
-    largest = a.dtype.type(0)
+    largest: float = a.dtype.type(0)
     for k in range(len(a)):
         largest = max(largest, a[k])
     return largest
