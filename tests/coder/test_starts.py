@@ -91,7 +91,7 @@ def test_data_without_positive_values_still_give_non_negative_atoms(how: Start, 
 
 @pytest.mark.parametrize("how", STARTS)
 def test_the_bits_of_a_start_depend_on_the_seed_alone(how: Start) -> None:
-    X, forest = sparse.csr_array(matrix(V=1100, C=60, dtype=np.float32)), Forest.complete(2)
+    X, forest = sparse.csr_array(matrix(V=1100, C=200, dtype=np.float32)), Forest.complete(2)
     one, *others = (how(as_rows(X, Threads(n)), forest, Asked(seed=3)).D for n in (1, 2))
     for blas in (1, 2):
         with threadpool_limits(blas):
