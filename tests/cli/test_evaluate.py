@@ -119,7 +119,7 @@ def test_evaluate_judges_meaning_node_by_node_and_over_runs(tmp_path: Path) -> N
     topics = [[f"{topic}{chr(97 + i)}" for i in range(12)] for topic in ("sea", "sky", "war", "art")]
     rows = [" ".join(rng.choice(topics[i % 4], 12)) for i in range(4000)]
     letters = [chr(97 + i) for i in range(26)]
-    rare = [" ".join("x" + "".join(rng.choice(letters, 3)) for _ in range(12)) for _ in range(24_000)]
+    rare = [" ".join("x" + "".join(word) for word in line) for line in rng.choice(letters, (24_000, 12, 3))]
     (tmp_path / "train.txt").write_text("\n".join(rows[:3000]) + "\n")
     (tmp_path / "held.txt").write_text("\n".join(rows[3000:] + rare) + "\n")
     runs = [tmp_path / f"run{seed}" for seed in range(2)]

@@ -6,6 +6,7 @@ becomes NaN, atoms that nobody uses do no harm.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +28,7 @@ from wordforest.coder.rows import Rows, base
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import Weighted, WeightedSettings
 from wordforest.errors import InputError
+from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.machine import Threads
 
 FOREST = Forest.complete(1)
@@ -67,6 +69,14 @@ def cases(exists: bool = True, **only: Any) -> Any:
 
 
 every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A Dask cluster of two processes on this machine; even idle ones take a little of the cores."""
+    pytest.importorskip("distributed")
+    with Cluster.connect("local:2") as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

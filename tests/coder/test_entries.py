@@ -27,9 +27,8 @@ M = len(FOREST)
 
 def learn(X: Any, penalty: Penalty | None = None, workers: int = 1, **more: Any) -> Learned:
     keywords = {name: more.pop(name) for name in ("weights", "resume", "on_step") if name in more}
-    return learn_from_entries(
-        X, penalty or ForestL2(FOREST, 0.01), M, EntrySettings(**more), executor=Threads(workers), **keywords
-    )
+    settings = EntrySettings(**{"blocks": 8, **more})  # X is small
+    return learn_from_entries(X, penalty or ForestL2(FOREST, 0.01), M, settings, executor=Threads(workers), **keywords)
 
 
 @pytest.mark.parametrize("sampling", ["proportional", "uniform"])
@@ -91,7 +90,7 @@ def test_lam_means_what_it_means_to_the_learner_online() -> None:
     """With the same weights both go down the same objective; were lam paid at every visit, all codes would be zero."""
     X, penalty = matrix(), ForestL2(FOREST, 3.0)
     online = learn_online(X, penalty, M, OnlineSettings(epochs=200, tol=1e-6), executor=Threads(1))
-    learned = learn(X, penalty, weights=np.ones(X.nnz), sampling="uniform", epochs=60, tol=0.0, blocks=8)
+    learned = learn(X, penalty, weights=np.ones(X.nnz), sampling="uniform", epochs=60, tol=0.0)
     reached = objective(X, learned.D, learned.A, penalty)
     assert reached == pytest.approx(objective(X, online.D, online.A, penalty), rel=0.02)  # 0.01: other local optima
     assert reached == pytest.approx(learned.history[-1].objective, rel=1e-6)
@@ -99,7 +98,7 @@ def test_lam_means_what_it_means_to_the_learner_online() -> None:
 
 
 def test_atoms_have_length_one_in_the_mean_square_unless_a_ridge_is_given() -> None:
-    sizes = [float(np.sum(learn(matrix(), tau=tau, epochs=3, blocks=8).D ** 2)) for tau in (None, 0.01)]
+    sizes = [float(np.sum(learn(matrix(), tau=tau, epochs=3).D ** 2)) for tau in (None, 0.01)]
     assert sizes[0] == pytest.approx(M, rel=1e-5)  # float32
     assert sizes[1] > 2 * M
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -176,16 +177,27 @@ def test_more_dimensions_than_rows_and_columns() -> None:
     assert np.isfinite(wf.ForestCoder.readable(trees=20, random_state=0, epochs=5).fit_transform(abs(BASE))).all()
 
 
+def whole_numbers(dtype: type) -> Any:
+    """Small numbers that every type can hold, zeros and ones of bool."""
+    return np.rint(abs(BASE) * 3).astype(dtype)
+
+
+@cache
+def learned_in_floats(learn: Learn, form: Any, *, ones: bool) -> Any:
+    """What their values give in float64."""
+    return learn(form(whole_numbers(bool if ones else np.float64).astype(np.float64)))
+
+
 @learners
 @forms
 @quietly
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int8, np.int64, np.uint8, bool])
 def test_any_type_of_number_gives_what_its_values_give_in_floats(learn: Learn, form: Any, dtype: type) -> None:
-    X = np.rint(abs(BASE) * 3).astype(dtype)
+    X = whole_numbers(dtype)
     given = form(X.astype(np.float32) if dtype == np.float16 and form is sparse.csr_array else X)
     if sparse.issparse(given):
         given.data = given.data.astype(dtype)  # SciPy makes no sparse matrix of float16 by itself
-    wide = learn(form(X.astype(np.float64)))
+    wide = learned_in_floats(learn, form, ones=dtype is bool)
     assert learn(given) == pytest.approx(
         wide, abs=2e-3 * float(abs(wide).max())
     )  # codes are exact to 1e-6 |x|^2 in float32

@@ -48,7 +48,7 @@ def test_blocks_teach_nearly_as_much_as_all_rows_at_once(kind: str) -> None:
 
 @every_kind
 def test_what_was_learned_can_be_written_down_and_taken_up(kind: str) -> None:
-    blocks = np.array_split(rows(), 3)
+    blocks = np.array_split(rows(300), 3)
     whole, part = coder(kind), coder(kind)
     for block in blocks:
         whole.partial_fit(block)

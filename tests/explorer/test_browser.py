@@ -15,15 +15,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+HAS_BROWSER = shutil.which("chromium") and shutil.which("chromedriver")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"),
+    pytest.mark.skipif(not HAS_BROWSER, reason="chromium and chromedriver are not installed"),
 ]
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 pytest.importorskip("flask", reason="the page needs Flask")
 
-from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
@@ -33,18 +32,6 @@ from wordforest.explorer.app import listen, make_app, open_server  # noqa: E402
 from wordforest.explorer.model import build_model  # noqa: E402
 from wordforest.explorer.page import page_text  # noqa: E402
 from wordforest.explorer.views import comparison  # noqa: E402
-
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--window-size=1300,900",
-    "--enable-unsafe-swiftshader",
-)
-
 
 # The kinds of colours that the points of the map have.
 COLOURS = """
@@ -135,24 +122,6 @@ def served(models):
 def base(models):
     with served(models[:1]) as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def downloads(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("downloads")
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory, downloads):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=Service(DRIVER))
-    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)})
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture

@@ -15,8 +15,6 @@ from selenium.webdriver.common.keys import Keys
 from tests.explorer.made import DOCUMENTS, NAMES
 from tests.explorer.test_browser import (
     Page,
-    downloads,  # noqa: F401 a fixture
-    driver,  # noqa: F401 a fixture
     pytestmark,  # noqa: F401 marks every test here
     saved,
     served,
@@ -42,7 +40,7 @@ def places(read, tmp_path_factory):
 
 
 @pytest.fixture(params=["served", "sent"])
-def page(request, driver, places):  # noqa: F811 the fixture
+def page(request, driver, places):
     driver.get_log("browser")
     driver.get("about:blank")
     shown = Page(driver, places[request.param])
@@ -174,7 +172,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(page):
 
 
 @pytest.mark.parametrize("address", ["/document/0", "/documents/0", "/context/king", "/node/2"])
-def test_every_view_is_saved(page, downloads, address):  # noqa: F811 the fixture
+def test_every_view_is_saved(page, downloads, address):
     page.open(address)
     rows = list(csv.reader(io.StringIO(saved(page, downloads, "csv").read_text(encoding="utf-8-sig"))))
     assert len(rows) > 1

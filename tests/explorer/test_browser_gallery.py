@@ -14,8 +14,6 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.explorer.test_browser import (
     Page,
-    downloads,  # noqa: F401 a fixture
-    driver,  # noqa: F401 a fixture
     pytestmark,  # noqa: F401 marks every test here
 )
 from wordforest.explorer.page import page_text
@@ -33,7 +31,7 @@ def sent(read, tmp_path_factory) -> str:
 
 
 @pytest.fixture(params=[1400, 390], ids=["wide", "narrow"])
-def page(request, driver, sent):  # noqa: F811 the fixture
+def page(request, driver, sent):
     driver.get_log("browser")
     driver.get("about:blank")
     metrics = {"width": request.param, "height": 900, "deviceScaleFactor": 1, "mobile": request.param < 500}
@@ -133,7 +131,7 @@ def test_a_node_is_taken_from_the_search_and_its_words_shown_in_context(page):
     assert "Words of this node: " in page.texts(".lead")[0]
 
 
-def test_a_browser_that_cannot_decompress_is_told_so(driver, sent):  # noqa: F811 the fixture
+def test_a_browser_that_cannot_decompress_is_told_so(driver, sent):
     without = {"source": "delete window.DecompressionStream"}
     script = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", without)
     driver.get("about:blank")
@@ -149,7 +147,7 @@ def test_every_question_has_an_answer_and_a_page():
 
 
 @pytest.mark.parametrize(("answer", "file", "address"), ANSWERS, ids=[address for *_, address in ANSWERS])
-def test_the_words_of_an_answer_are_on_the_page_that_it_links(driver, answer, file, address):  # noqa: F811 the fixture
+def test_the_words_of_an_answer_are_on_the_page_that_it_links(driver, answer, file, address):
     if not (HOME / file).is_file():
         pytest.skip(f"{file} was not made here: make gallery")
     driver.get("about:blank")

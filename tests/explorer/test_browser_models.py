@@ -15,8 +15,6 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.explorer.test_browser import (
     Page,
-    downloads,  # noqa: F401 a fixture
-    driver,  # noqa: F401 a fixture
     pytestmark,  # noqa: F401 marks every test here
     served,
 )
@@ -69,7 +67,7 @@ def one(models):
         yield address
 
 
-def opened(driver, base):  # noqa: F811 the fixture
+def opened(driver, base):
     driver.get_log("browser")
     driver.get("about:blank")
     shown = Page(driver, base)
@@ -79,12 +77,12 @@ def opened(driver, base):  # noqa: F811 the fixture
 
 
 @pytest.fixture
-def page(driver, one):  # noqa: F811 the fixture
+def page(driver, one):
     yield from opened(driver, one)
 
 
 @pytest.fixture
-def several(driver, three):  # noqa: F811 the fixture
+def several(driver, three):
     yield from opened(driver, three)
 
 
@@ -302,7 +300,7 @@ def test_a_node_is_renamed_annotated_hidden_and_shown_again(page, models, folder
     assert load_run(folders[0]).vectors.notes == {}
 
 
-def test_a_file_that_is_sent_shows_notes_and_takes_none(driver, folders, tmp_path):  # noqa: F811 the fixture
+def test_a_file_that_is_sent_shows_notes_and_takes_none(driver, folders, tmp_path):
     (folders[2] / "labels.tsv").write_text("0\tMy name\t\tmy remark\n13\t\thidden\n")
     (tmp_path / "page.html").write_text(page_text(open_models([str(folders[2])])), encoding="utf-8")
     (folders[2] / "labels.tsv").unlink()
@@ -316,7 +314,7 @@ def test_a_file_that_is_sent_shows_notes_and_takes_none(driver, folders, tmp_pat
         ) == [*("0", "26")]
 
 
-def test_why_nothing_can_be_written_is_told(driver, models):  # noqa: F811 the fixture
+def test_why_nothing_can_be_written_is_told(driver, models):
     with served([replace(models[0], folder=None)]) as base:
         for page in opened(driver, base):
             page.open("/node/1")

@@ -15,8 +15,6 @@ from selenium.webdriver.support.ui import Select
 from tests.explorer.made import FOREST, HOSTILE, TIMES, address_of, made_comparison
 from tests.explorer.test_browser import (
     Page,
-    downloads,  # noqa: F401 a fixture
-    driver,  # noqa: F401 a fixture
     pytestmark,  # noqa: F401 marks every test here
     saved,
     served,
@@ -61,16 +59,16 @@ def places(model, tmp_path_factory):
 
 
 @pytest.fixture(params=["served", "sent"])
-def page(request, driver, places):  # noqa: F811 the fixture
+def page(request, driver, places):
     yield from shown(driver, places[request.param])
 
 
 @pytest.fixture
-def groups(driver, places):  # noqa: F811 the fixture
+def groups(driver, places):
     yield from shown(driver, places["groups"])
 
 
-def shown(driver, base):  # noqa: F811 the fixture
+def shown(driver, base):
     driver.get_log("browser")
     driver.get("about:blank")
     page = Page(driver, base)
@@ -209,7 +207,7 @@ def test_labels_are_legible_on_their_colours(page, scheme):
     assert page.script(CONTRAST) > 4.5  # WCAG 2, level AA
 
 
-def test_every_view_is_saved(page, downloads):  # noqa: F811 the fixture
+def test_every_view_is_saved(page, downloads):
     for address in ("/slices", "/moved", "/moved/king", "/vocabulary"):
         page.open(address)
         rows = saved(page, downloads, "csv").read_text(encoding="utf-8-sig").splitlines()

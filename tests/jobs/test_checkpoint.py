@@ -1,6 +1,8 @@
 """A run that was killed is resumed to the same bits."""
 
 import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +35,20 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(corpus: Path) -> Path:
-    wf.train(corpus, out=corpus.parent / "whole", **SETTINGS)
-    return corpus.parent / "whole"
+def unbroken(corpus: Path) -> Callable[[str], Path]:
+    """Return what makes a run of a learner that nobody killed, once."""
+
+    @cache
+    def train(learner: str) -> Path:
+        wf.train(corpus, out=corpus.parent / learner, **SETTINGS, **LEARNERS[learner])
+        return corpus.parent / learner
+
+    return train
+
+
+@pytest.fixture(scope="module")
+def whole(unbroken: Callable[[str], Path]) -> Path:
+    return unbroken("online")
 
 
 def train_and_die(corpus: Path, run: Path, steps: int, **more: Any) -> None:
@@ -68,15 +81,17 @@ def same_bits(a: Path, b: Path) -> bool:
 @pytest.mark.parametrize(
     ("learner", "steps"), [("online", 0), ("online", 1), ("online", 8), ("weighted", 2), ("entries", 0), ("entries", 2)]
 )
-def test_a_killed_run_is_resumed_to_the_same_bits(corpus: Path, tmp_path: Path, learner: str, steps: int) -> None:
-    more = LEARNERS[learner]
-    unbroken = wf.train(corpus, out=tmp_path / "whole", **SETTINGS, **more)
-    train_and_die(corpus, tmp_path / "run", steps, **more)
-    assert store.has_checkpoint(tmp_path / "run")
-    again = wf.train(corpus, out=tmp_path / "run", resume=True, **SETTINGS, **more)
-    assert same_bits(tmp_path / "run", tmp_path / "whole")
-    assert [row["objective"] for row in again.history] == [row["objective"] for row in unbroken.history]
-    assert not (tmp_path / "run" / "checkpoint").exists()
+def test_a_killed_run_is_resumed_to_the_same_bits(
+    corpus: Path, unbroken: Callable[[str], Path], learner: str, steps: int
+) -> None:
+    whole, more = unbroken(learner), LEARNERS[learner]
+    run = whole.with_name(f"{learner}-{steps}")
+    train_and_die(corpus, run, steps, **more)
+    assert store.has_checkpoint(run)
+    again = wf.train(corpus, out=run, resume=True, **SETTINGS, **more)
+    assert same_bits(run, whole)
+    assert [row["objective"] for row in again.history] == [row["objective"] for row in wf.load_run(whole).history]
+    assert not (run / "checkpoint").exists()
 
 
 def test_resuming_repeats_no_finished_step_and_does_not_count_again(

@@ -65,10 +65,13 @@ class Processes:
         more = ("--scheduler-file", str(self.file), "--nthreads", "1", "--no-nanny", "--memory-limit", "0")
         self.workers += [self._start("dask_worker", *more) for _ in range(n - len(self.workers))]
 
-    def connect(self) -> Cluster:
-        """Return the cluster once all its workers are there."""
+    def connect(self) -> Any:
+        """Return a client."""
         gc.collect()  # a client that failed is closed when it is collected: amid the start of this one both would wait
-        client = distributed.Client(scheduler_file=str(self.file), set_as_default=False)
+        return distributed.Client(scheduler_file=str(self.file), set_as_default=False)
+
+    def cluster(self, client: Any) -> Cluster:
+        """Return the cluster once all its workers are there."""
         client.wait_for_workers(len(self.workers), timeout=60)
         return Cluster(client)
 
@@ -99,12 +102,18 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
     started.end()
 
 
-@pytest.fixture
-def cluster(processes: Processes) -> Iterator[Cluster]:
-    processes.fill(3)
+@pytest.fixture(scope="module")
+def client(processes: Processes) -> Iterator[Any]:
     connected = processes.connect()
     yield connected
-    connected.client.close()
+    connected.close()
+
+
+@pytest.fixture
+def cluster(processes: Processes, client: Any) -> Cluster:
+    """A cluster of three workers, new ones in place of those that were killed."""
+    processes.fill(3)
+    return processes.cluster(client)
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +126,21 @@ def whole(large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def there(processes: Processes, large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+def few(large_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Counts of a thousand words."""
+    folder = tmp_path_factory.mktemp("few") / "counts"
+    wf.count_corpus(large_corpus, folder, max_vocab=1000)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def there(
+    processes: Processes, client: Any, large_corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, float]:
     """What three workers make of the corpus, and how long they take if nobody harms them."""
-    connected = processes.connect()
+    cluster = processes.cluster(client)
     began, out = time.monotonic(), tmp_path_factory.mktemp("there")
-    wf.train(large_corpus, out=out, cluster=connected, **SETTINGS)
-    connected.client.close()
+    wf.train(large_corpus, out=out, cluster=cluster, **SETTINGS)
     return out, time.monotonic() - began
 
 
@@ -195,18 +213,17 @@ def test_training_has_the_bits_of_one_machine(there: tuple[Path, float], whole: 
 @pytest.mark.parametrize(
     "options",
     [
-        {"preset": "readable", "trees": 2},  # clusters of words, non-negative, words weighed, pairs dropped
+        # clusters of words, non-negative, words weighed, pairs dropped
+        {"preset": "readable", "trees": 2, "epochs": 3},
         {"trees": 1, "measure": "sppmi", "shift": 0.1, "smoothing": 0.75, "init": "rows", "dtype": "float64"},
         {"trees": 1, "init": "spectral", "epochs": 1, "unit": True},
         {"trees": 1, "weights": "count:0.5", "zeros": 0.5, "epochs": 2},
         {"trees": 1, "weights": "count:0.5,1e-3", "measure": "ppmi", "spelling": 1.0, "zeros": 0.5, "epochs": 2},
     ],
 )
-def test_other_settings_have_the_bits_of_one_machine(
-    cluster: Cluster, whole: Path, tmp_path: Path, options: Any
-) -> None:
-    wf.train(whole / "counts", out=tmp_path / "here", **options)
-    wf.train(whole / "counts", out=tmp_path / "there", cluster=cluster, **options)
+def test_other_settings_have_the_bits_of_one_machine(cluster: Cluster, few: Path, tmp_path: Path, options: Any) -> None:
+    wf.train(few, out=tmp_path / "here", **options)
+    wf.train(few, out=tmp_path / "there", cluster=cluster, **options)
     assert same(tmp_path / "here", tmp_path / "there")
 
 
@@ -223,11 +240,11 @@ def test_new_words_are_coded_by_the_workers(cluster: Cluster, large_corpus: Path
         assert (one.codes != other.codes).nnz == 0
 
 
-def test_spelled_words_are_coded_by_the_workers(cluster: Cluster, whole: Path, tmp_path: Path) -> None:
+def test_spelled_words_are_coded_by_the_workers(cluster: Cluster, few: Path, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"trees": 1, "weights": "count:0.5", "spelling": 1.0, "epochs": 1}
-    wf.train(whole / "counts", out=tmp_path / "run", **settings)
-    wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "here")
-    wf.encode_counts(tmp_path / "run", whole / "counts", tmp_path / "there", cluster=cluster)
+    wf.train(few, out=tmp_path / "run", **settings)
+    wf.encode_counts(tmp_path / "run", few, tmp_path / "here")
+    wf.encode_counts(tmp_path / "run", few, tmp_path / "there", cluster=cluster)
     assert same(tmp_path / "here", tmp_path / "there", ("codes.safetensors", "vocab.tsv", "config.json"))
 
 
@@ -283,9 +300,9 @@ def test_a_scheduler_that_dies_is_told_and_resume_continues(
     monkeypatch.setattr("wordforest.jobs.job._SHARE", 1e9)  # write a checkpoint after every step
     started, out, said = Processes(tmp_path), tmp_path / "run", list[str]()
     started.fill(2)
-    connected = started.connect()
-    address = connected.client.scheduler.address
-    connected.client.close()
+    with started.connect() as client:
+        client.wait_for_workers(2, timeout=60)
+        address = client.scheduler.address
 
     class Kill(Reporter):
         def __call__(self, event: Event) -> None:
@@ -399,9 +416,9 @@ def test_a_run_beside_takes_the_counts_of_workers(
 
 def test_text_that_changed_is_counted_anew(cluster: Cluster, large_corpus: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
-    text.write_bytes(large_corpus.read_bytes())
+    text.write_bytes(large_corpus.read_bytes()[: 1 << 19])
     wf.train(text, out=tmp_path / "run", cluster=cluster, **SETTINGS)
-    text.write_bytes(large_corpus.read_bytes()[: 1 << 20])
+    text.write_bytes(large_corpus.read_bytes()[: 1 << 18])
     changed = wf.train(text, out=tmp_path / "run", cluster=cluster, force=True, **SETTINGS)
     wf.train(text, out=tmp_path / "other", **SETTINGS)
     assert same(tmp_path / "run", tmp_path / "other")

@@ -49,24 +49,30 @@ def contrast(tokens: Index, noise: Index, share: int, model: Model) -> Gradients
     ``log(1 + exp(delta(x)))`` for k noise words x; ``share`` neighbouring examples have the same, a row of (G, k).
     """
     H, spans = _predict(tokens, model)
-    n, k = len(H), noise.shape[1]
+    (n, width), k = H.shape, noise.shape[1]
     groups = -(-n // share)
-    words = np.concatenate((tokens[spans[:, 0]], noise[:groups].reshape(-1)))
-    outputs = np.empty((len(words), H.shape[1]), dtype=H.dtype)
-    slopes = np.empty_like(H)  # d loss / d h
+    words = np.empty(n + groups * k, dtype=noise.dtype)
+    outputs, slopes = np.empty((len(words), width), dtype=H.dtype), np.empty_like(H)  # slopes: d loss / d h
+    Q, missing = np.empty((k, width), dtype=H.dtype), np.empty(n, dtype=H.dtype)
     loss = 0.0
     for group in range(groups):
-        start, end = group * share, min((group + 1) * share, n)
-        Q = model.outputs[noise[group]]  # (k, M + 1)
+        start, end, first = group * share, min((group + 1) * share, n), n + group * k
+        for x in range(k):
+            words[first + x] = noise[group, x]
+            _copy(model.outputs[noise[group, x]], Q[x])
         errors = np.dot(H[start:end], Q.T)  # (examples, k)
         loss += _sigmoids(errors.reshape(-1))
-        slopes[start:end] = np.dot(errors, Q)
-        outputs[n + group * k : n + (group + 1) * k] = np.dot(errors.T, H[start:end])
-    Q = model.outputs[words[:n]]  # (n, M + 1)
-    missing = -np.sum(Q * H, axis=1)
+        np.dot(errors, Q, slopes[start:end])
+        np.dot(errors.T, H[start:end], outputs[first : first + k])
+    for i in range(n):
+        words[i] = tokens[spans[i, 0]]
+        missing[i] = -_product(model.outputs[words[i]], H[i])
     loss += _sigmoids(missing)  # which makes them sigma(-delta(w))
-    outputs[:n] = -missing.reshape(-1, 1) * H
-    slopes -= missing.reshape(-1, 1) * Q
+    for i in range(n):
+        q, h = model.outputs[words[i]], H[i]
+        for m in range(width):
+            outputs[i, m] = -missing[i] * h[m]
+            slopes[i, m] -= missing[i] * q[m]
     vectors, weights = _spread(tokens, spans, slopes, model)
     return Gradients(loss, n, vectors, weights, words, outputs)
 
@@ -115,6 +121,21 @@ def _spread(tokens: Index, spans: Index, slopes: Array, model: Model) -> tuple[A
                     to_vector[m] += c[m] * slope[m]
                     to_weight[m] += r[m] * slope[m]
     return vectors, weights
+
+
+@kernel
+def _copy(row: Array, out: Array) -> None:
+    """Copy a row; ``out[:] = row`` would compile an error message, too."""
+    for m in range(len(out)):
+        out[m] = row[m]
+
+
+@kernel
+def _product(a: Array, b: Array) -> float:
+    total: float = a.dtype.type(0)
+    for m in range(len(a)):
+        total += a[m] * b[m]
+    return total
 
 
 @kernel

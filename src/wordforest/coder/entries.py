@@ -260,7 +260,9 @@ class Entries(Learner):
         D = _arranged(self.D, contexts, columns, width, scale)
         A = _arranged(self.A, words, columns, width, 1 / scale)
         charges = scale * self.penalty.lam, self._ridge() / scale**2
-        sane = all(self._round(epoch, number, D, A, eta, charges, n_blocks) for number in range(n_rounds))
+        seed = self.settings.seed, 2, epoch
+        rounds = (blocks[:n_blocks] for blocks in self.strata.rounds(seed)[:n_rounds])
+        sane = all(self._round(seed, number, blocks, D, A, eta, charges) for number, blocks in enumerate(rounds))
         if not (sane and _are_bounded(D, A)):
             return None
         if self.settings.tau is None:
@@ -280,16 +282,16 @@ class Entries(Learner):
 
     def _round(
         self,
-        epoch: int,
+        seed: tuple[int, int, int],
         number: int,
+        blocks: list[tuple[int, int]],
         D: Array,
         A: Array,
         eta: float,
         charges: tuple[float, float],
-        n_blocks: int | None,
     ) -> bool:
         """Visit the blocks of a round, in place; False if anything got out of bounds. ``charges`` are lam and tau."""
-        strata, settings, seed = self.strata, self.settings, (self.settings.seed, 2, epoch)
+        strata, settings, epoch = self.strata, self.settings, seed[-1]
         DD = AA = None
         if settings.zeros > 0:
             if not _are_bounded(D, A):  # DD and AA would not be finite
@@ -303,7 +305,7 @@ class Entries(Learner):
         def visit_block(block: tuple[int, int]) -> bool:
             return visit(*strata.visits(*block, seed), words, contexts, self.tree, self.rule)
 
-        return all(list(self.executor.map(visit_block, strata.rounds(seed)[number][:n_blocks])))
+        return all(list(self.executor.map(visit_block, blocks)))
 
     def _side(
         self, rows: Array, charge: float, ordered: Ordered, steps: tuple[float, float], other: Array | None

@@ -232,10 +232,15 @@ COMPILING = "compiling kernels, once on this machine: some ten seconds"
 
 
 def kernel(function: F) -> F:
-    """Compile a function over contiguous arrays by Numba, once, and cache it; threads run it in parallel."""
+    """Compile a function over contiguous arrays by Numba, once, and cache it; threads run it in parallel.
+
+    No kernel is handed over as a pointer to C, and the wrapper for that would be a tenth of the compiling.
+    """
     import numba
 
-    compiled: F = numba.njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")(function)
+    compiled: F = numba.njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", no_cfunc_wrapper=True)(
+        function
+    )
     return compiled
 
 

@@ -431,7 +431,7 @@ def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most
         rounds = 0
         while rounds < most:
             rounds += 1
-            floor = max(tol, rounding * a.max())
+            floor = max(tol, rounding * _largest(a))
             if _sweep(a, slope, DD, every, False) <= floor:
                 break
             n_on = _places_on(a, on)
@@ -439,11 +439,20 @@ def descend(XD: Array, DD: Array, half: float, tol: float, rounding: float, most
                 if _sweep(a, slope, DD, on[:n_on], True) <= floor:
                     break
             else:  # where atoms are much alike, sweeps creep
-                while _jump(a, slope, DD):
+                while _jump(a, slope, DD, on):
                     _set_slope(XD[v], DD, half, a, slope)
                 _set_slope(XD[v], DD, half, a, slope)
         longest = max(longest, rounds)
     return longest
+
+
+@kernel
+def _largest(a: Array) -> float:
+    """Return the largest of values >= 0; ``a.max()`` takes ten times as long to compile."""
+    largest: float = a.dtype.type(0)
+    for k in range(len(a)):
+        largest = max(largest, a[k])
+    return largest
 
 
 @kernel
@@ -474,21 +483,24 @@ def _sweep(a: Array, slope: Array, DD: Array, places: Array, only_on: bool) -> f
 
 
 @kernel
-def _jump(a: Array, slope: Array, DD: Array) -> bool:
-    """Move the coordinates that are on to their common minimum, or until one gets zero; say whether one did."""
-    on = np.flatnonzero(a)
-    products = np.empty((len(on), len(on)))
-    for i in range(len(on)):
-        for j in range(len(on)):
+def _jump(a: Array, slope: Array, DD: Array, on: Array) -> bool:
+    """Move the coordinates that are on to their common minimum, or until one gets zero; say whether one did.
+
+    ``on`` (M,) is room for their places.
+    """
+    n = _places_on(a, on)
+    products, target = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        for j in range(n):
             products[i, j] = DD[on[i], on[j]]
-    for i in range(len(on)):
         products[i, i] *= 1 + _RIDGE
-    move = np.linalg.solve(products, slope[on].astype(np.float64))
+        target[i] = slope[on[i]]
+    move = np.linalg.solve(products, target)
     share, first = 1.0, -1
-    for i in range(len(on)):
+    for i in range(n):
         if move[i] < 0 and -a[on[i]] / move[i] < share:
             share, first = -a[on[i]] / move[i], i
-    for i in range(len(on)):
+    for i in range(n):
         new = a[on[i]] + share * move[i]
         a[on[i]] = new if new > 0 and i != first else 0
     return first >= 0

@@ -48,8 +48,8 @@ def _grown(
 ) -> int:
     """Let nodes come on until there are as many as ``chosen`` has room for; return how many there are."""
     slope, gain, missing = promised
-    slope[:] = x
     n_on, first = 0, 0.0
+    _set_slope(x, DD, chosen, code, n_on, slope)
     while n_on < len(chosen):
         best = _best(slope, DD, parent, on, barred, len(chosen) - n_on, nonnegative, gain, missing)
         if best < 0 or gain[best] / missing[best] <= NOTHING * first:
@@ -68,10 +68,7 @@ def _grown(
             n_on = _without_empty(chosen, parent, on, barred, code, n_on)
             for m in range(n_on if n_on < before else 0):
                 _append(x, DD, chosen, m, work)
-        slope[:] = x
-        for m in range(n_on):
-            if code[m] != 0:
-                _less(slope, DD[chosen[m]], code[m])
+        _set_slope(x, DD, chosen, code, n_on, slope)
     if nonnegative:
         _refit(work, n_on, nonnegative, STILL, code)
     return n_on
@@ -172,6 +169,16 @@ def _without_empty(chosen: Index, parent: Index, on: Array, barred: Array, code:
             n -= 1
         m -= 1
     return n
+
+
+@kernel
+def _set_slope(x: Array, DD: Array, chosen: Index, code: Array, n: int, slope: Array) -> None:
+    """Write what the first n chosen nodes leave of x; ``slope[:] = x`` would compile an error message, too."""
+    for i in range(len(slope)):
+        slope[i] = x[i]
+    for m in range(n):
+        if code[m] != 0:
+            _less(slope, DD[chosen[m]], code[m])
 
 
 @kernel

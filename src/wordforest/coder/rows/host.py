@@ -110,7 +110,8 @@ def as_csr(X: Any) -> Any:
         return X
     V, C = X.shape
     indices = np.tile(np.arange(C, dtype=np.int32), V)
-    return sparse.csr_array((X.ravel(), indices, np.arange(V + 1) * C), shape=X.shape)
+    starts = np.arange(V + 1, dtype=np.int32 if V * C < 2**31 else np.int64) * C  # SciPy gives indices this type, too
+    return sparse.csr_array((X.ravel(), indices, starts), shape=X.shape)
 
 
 def as_rows(X: Any, executor: Executor | None = None) -> Rows:
