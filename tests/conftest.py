@@ -32,7 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files with long tests first: the last ones to run are then short, and no process waits for another."""
     marks = ("cluster", "browser", "slow")
     long = {item.path for item in items if any(item.get_closest_marker(mark) for mark in marks)}
-    long |= {item.path for item in items if "reproduce" in item.path.parts or item.path.name == "test_docs.py"}
     items.sort(key=lambda item: item.path not in long)
 
 

