@@ -133,6 +133,7 @@ def test_a_chosen_node_has_its_curve_with_changes_and_leads_to_its_page(page):
     page.first('.cell[data-node="3"]').click()
     page.first(".chosen h2 a").click()
     page.wait(lambda: page.where() == "/node/3")
+    page.first(".changing .curve")
     assert len(page.driver.find_elements("css selector", ".changing .curve")) == 1
     page.driver.back()
     page.wait_title("Slices")
