@@ -67,6 +67,7 @@ def test_a_word_is_searched_and_its_strongest_tree_opened(page, read):
     assert name.startswith(read.labels[0][0])
     click(page, ".treename a")
     page.wait(lambda: page.where() == "/node/0")
+    page.first(".facts dd")
     assert page.texts(".facts dd")[0] == "0 (roots)"
 
 
