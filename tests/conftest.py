@@ -1,6 +1,7 @@
 import gc
 import os
 import random
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ from wordforest.runtime import machine
 # Several processes share the cores (make test), so a BLAS with threads of its own in each would only get in the way.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# A shell that starts tests in the background has them ignore Ctrl-C: tests of signals would fail or hang.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Kernels compile on first use, so a first example may take seconds; derandomised, so that a run can be repeated.
 settings.register_profile("wordforest", deadline=None, derandomize=True)

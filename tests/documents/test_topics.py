@@ -81,7 +81,7 @@ def test_new_documents_are_coded_without_learning_and_alone_as_together(topics: 
     new = collection(40, seed=5)[0]
     together = topics.transform(new).toarray()
     alone = np.vstack([topics.transform([text]).toarray() for text in new])
-    np.testing.assert_allclose(alone, together, atol=2e-3)  # of a document coded to 1e-4
+    np.testing.assert_array_equal(alone, together)  # last bits of a product by BLAS would depend on the number of rows
     np.testing.assert_array_equal(topics.transform(TEXTS).toarray(), topics.documents_.shares.toarray())
 
 

@@ -80,7 +80,9 @@ class DocumentCoder:
     def _own_activations(self, Y: Dense) -> CSR:
         """Return what each of some documents has at the nodes themselves, (n, M)."""
         W, gram, _ = self._solved
-        YW = Y @ W
+        # row by row: last digits of a BLAS product depend on how many rows it has, and a document must get the same
+        # shares alone, among others, and in any chunk of a file
+        YW = as_rows(sparse.csr_array(Y), Threads(1)).times(np.arange(len(Y)), W)
         Z = coordinate_descent(YW, gram, NonNegativeL1(self.lam), tol=_TOL).A
         left = np.flatnonzero(~Z.any(axis=1) & Y.any(axis=1))
         Z[left, YW[left].argmax(axis=1)] = 1
