@@ -37,36 +37,55 @@ def forest_norms(A: Array, forest: Forest, weights: PerNode) -> Array:
     return np.asarray(sum(w[i] * np.linalg.norm(wide[:, i:end], axis=1) for i, end in enumerate(forest.end)))
 
 
-def pursue(XD: Array, DD: Array, forest: Forest, most: int, nonnegative: bool) -> Array:
-    """Codes with at most ``most`` nodes on, none under a node that is off: the best way for every node it turns on."""
-    from scipy.optimize import nnls
+def pursue(XD: Array, DD: Array, forest: Forest, most: int, nonnegative: bool, price: float = 0.0) -> Array:
+    """Codes with at most ``most`` nodes on, none under a node that is off: the best way for every node it turns on.
 
+    With a price a way must promise more than it for every node, and lower ``|x - D a|^2 + price * nodes on``.
+    """
     A = np.zeros_like(XD)
     for x, a in zip(XD, A, strict=True):
         on: list[int] = []
         barred: set[int] = set()
-        while len(on) < most:
-            slope, best, rate = x - DD @ a, [], 0.0
-            for node in range(len(forest)):
-                way = [one for one in above(node, forest) if one not in on]
-                useful = [one for one in way if slope[one] > 0 or not nonnegative]
-                fits = node in useful and len(way) <= most - len(on) and not barred & set(way)
-                gain = sum(slope[one] ** 2 / DD[one, one] for one in useful) / max(len(way), 1)
-                if fits and gain > rate:
-                    best, rate = way, gain
-            if rate <= 1e-9:
-                break
-            on += best
-            a[:] = 0
-            if nonnegative:
-                factor = np.linalg.cholesky(DD[np.ix_(on, on)])
-                a[on] = nnls(factor.T, np.linalg.solve(factor, x[on]))[0]
-                while empty := [n for n in on if a[n] == 0 and not any(forest.parent[m] == n for m in on)]:
-                    barred |= set(empty)
-                    on = [node for node in on if node not in empty]
+        while True:
+            for way in ways(x - DD @ a, DD, forest, on, most - len(on), barred, nonnegative, max(price, 1e-9)):
+                code, left = refitted(x, DD, forest, [*on, *way], nonnegative)
+                gained = code @ (2 * x - DD @ code) - a @ (2 * x - DD @ a)
+                if price == 0 or gained > price * (len(left) - len(on)):
+                    break
             else:
-                a[on] = np.linalg.solve(DD[np.ix_(on, on)], x[on])
+                break
+            barred |= {*on, *way} - {*left}
+            a[:], on = code, left
     return A
+
+
+def ways(
+    slope: Array, DD: Array, forest: Forest, on: list[int], room: int, barred: set[int], nonnegative: bool, least: float
+) -> list[list[int]]:
+    """The nodes that would come on with each node that is off and promises more than ``least``, the best first."""
+    found: list[tuple[float, list[int]]] = []
+    for node in range(len(forest)):
+        way = [one for one in above(node, forest) if one not in on]
+        useful = [one for one in way if slope[one] > 0 or not nonnegative]
+        rate = sum(slope[one] ** 2 / DD[one, one] for one in useful) / max(len(way), 1)
+        if node in useful and len(way) <= room and not barred & set(way) and rate > least:
+            found.append((rate, way))
+    return [way for _, way in sorted(found, key=lambda one: -one[0])]
+
+
+def refitted(x: Array, DD: Array, forest: Forest, on: list[int], nonnegative: bool) -> tuple[Array, list[int]]:
+    """The best code (M,) with these nodes on, and those that are left: not zero, or above one that is not."""
+    from scipy.optimize import nnls
+
+    code, products = np.zeros_like(x), DD[np.ix_(on, on)]
+    if not nonnegative:
+        code[on] = np.linalg.solve(products, x[on])
+        return code, on
+    factor = np.linalg.cholesky(products)
+    code[on] = nnls(factor.T, np.linalg.solve(factor, x[on]))[0]
+    while empty := [n for n in on if code[n] == 0 and not any(forest.parent[m] == n for m in on)]:
+        on = [node for node in on if node not in empty]
+    return code, on
 
 
 def above(node: int, forest: Forest) -> list[int]:

@@ -7,6 +7,7 @@ becomes NaN, atoms that nobody uses do no harm.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +38,7 @@ C = 30
 WORDS = {
     "online": 1100,
     "active": 1100,
+    "priced": 1100,
     "weighted": 300,
     "additive": 300,
     "entries": 300,
@@ -50,6 +52,7 @@ GUARD = 1.25  # a pass of the entry learner is taken back where the objective is
 EXISTS = {
     "online": list(HOMES),
     "active": list(HOMES),  # the same with a bound on the nodes that are on
+    "priced": list(HOMES),  # and with a price for each
     "weighted": ["csr", "array", "device", "device-cuda", "cluster-csr", "cluster-array"],
     "additive": list(HOMES),
     "entries": ["csr", "array"],
@@ -106,7 +109,8 @@ class Case:
 
     @property
     def loss(self) -> Loss:
-        return Loss() if self.learner in ("online", "active", "additive") else Loss(self.weights, UNSTORED)
+        plain = self.learner in ("online", "active", "priced", "additive")
+        return Loss() if plain else Loss(self.weights, UNSTORED)
 
     def rows(self, workers: int = 1) -> Rows:
         on_cluster = self.home.shares == "cluster"
@@ -118,6 +122,8 @@ class Case:
             return Online(rows, penalty, M, OnlineSettings(epochs=epochs, tol=0.0), start)
         if self.learner == "active":
             return Online(rows, MostActive(FOREST, 3), M, OnlineSettings(epochs=epochs, tol=0.0), start)
+        if self.learner == "priced":
+            return Online(rows, MostActive(FOREST, 9, price=lam), M, OnlineSettings(epochs, 0.0, **more), start)
         if self.learner == "additive":
             settings = AdditiveSettings(epochs=epochs, tol=0.0, n_rows=250, **more)
             start = random_columns((C, M), 0) if start is None else start
@@ -152,6 +158,8 @@ class Case:
         squares = (X - A @ D.T) ** 2
         if self.learner == "active":
             return float(squares.sum())
+        if self.learner == "priced":
+            return float(squares.sum() + penalty.lam * np.count_nonzero(A))
         if self.learner == "online":
             return float(squares.sum() + penalty.per_word(A).sum())
         w, stored = np.full(squares.shape, UNSTORED), np.ones(squares.shape, bool)
@@ -180,7 +188,7 @@ def test_the_objective_never_rises_and_is_the_objective(learner: str, home: str,
     learned = case.learn()
     objectives = [step.objective for step in learned.history]
     rounding = 1e-5 if dtype == np.float32 else 1e-10
-    most = {"entries": GUARD, "active": GREEDY}.get(learner, 1 + rounding)
+    most = {"entries": GUARD, "active": GREEDY, "priced": GREEDY}.get(learner, 1 + rounding)
     assert all(after <= most * before for before, after in pairwise(objectives))
     assert objectives[-1] < objectives[0]
     assert objectives[-1] == pytest.approx(case.objective(learned, ForestL2(FOREST, 0.1)), rel=10 * rounding)
@@ -211,7 +219,7 @@ def test_learning_resumes_from_any_step_to_the_same_bits(learner: str, home: str
         same_bits(whole, case.learn(resume=state, workers=2))
 
 
-@cases(learners=["online", "active", "weighted", "additive"], homes=ON_CLUSTER)
+@cases(learners=["online", "active", "priced", "weighted", "additive"], homes=ON_CLUSTER)
 def test_a_cluster_resumes_what_one_machine_began(learner: str, home: str, request: Any) -> None:
     whole, states = Case(learner, home.removeprefix("cluster-"), request).states()
     same_bits(whole, Case(learner, home, request).learn(resume=states[1]))
@@ -250,7 +258,7 @@ def test_atoms_that_no_word_uses_are_revived(learner: str, home: str, request: A
     check_finite(learned)
 
 
-@cases(learners=["online", "weighted", "additive", "entries"])
+@cases(learners=["online", "priced", "weighted", "additive", "entries"])
 def test_a_huge_lam_gives_codes_of_zeros_and_a_notice(learner: str, home: str, request: Any) -> None:
     every_pair = {"sampling": "uniform"} if learner == "entries" else {}  # else words may never be drawn
     learned = Case(learner, home, request).learn(lam=1e6, **every_pair)
@@ -265,6 +273,21 @@ def test_additive_trees_find_lam_for_a_density(learner: str, home: str, request:
     learned, states = case.states(density=0.4, epochs=4)
     assert learned.history[-1].nonzeros == pytest.approx(0.4, abs=0.04)
     same_bits(learned, case.learn(density=0.4, epochs=4, resume=states[2]))
+
+
+@cases(learners=["priced"])
+def test_a_price_is_found_for_so_many_nodes_on_average(learner: str, home: str, request: Any) -> None:
+    case = Case(learner, home, request)
+    whole, states = case.states(density=2.5 / M)
+    assert whole.history[-1].nonzeros * M == pytest.approx(2.5, rel=0.02)  # all rows are judges; a hundredth is near
+    assert whole.facts["lam"] == states[-1].arrays["lam"][0]
+    for state in states:  # also between batches of a pass, where some codes are of the price before
+        priced = MostActive(FOREST, 9, price=float(state.arrays["lam"][0]))
+        stands = replace(whole, D=state.arrays["D"], A=state.arrays["A"])
+        assert state.history[-1].objective == pytest.approx(case.objective(stands, priced), rel=1e-4)
+    same_bits(whole, case.learn(density=2.5 / M, workers=2))
+    for state in states[:: 3 if home in ON_CLUSTER else 1]:
+        same_bits(whole, case.learn(density=2.5 / M, resume=state))
 
 
 @cases(homes=["array"], learners=["weighted", "entries"])

@@ -14,6 +14,7 @@ from wordforest.coder.forest import Forest
 from wordforest.coder.penalties import (
     L1,
     ForestL2,
+    MostActive,
     NonNegativeL1,
     NoPenalty,
     Penalty,
@@ -40,6 +41,28 @@ def test_a_tree_of_two_nodes_worked_by_hand() -> None:
 def test_the_value_of_a_tree_worked_by_hand() -> None:
     # |(3, 4)| + |4| = 9
     assert ForestL2(Forest([-1, 0]), lam=2.0).per_word(np.array([[3.0, 4.0]])).tolist() == [18.0]
+
+
+def test_nodes_that_are_on_are_paid_for_with_those_above_them() -> None:
+    A = np.array([[0.0, 3.0, 0.0], [1.0, 2.0, -4.0], [0.0, 0.0, 0.0]])  # a leaf, its root at zero; all; none
+    assert MostActive(Forest([-1, 0, -1]), 3, price=0.5).per_word(A).tolist() == [1.0, 1.5, 0.0]
+
+
+@given(case=forests_with_rows(), step=steps, price=st.floats(0.01, 5))
+def test_codes_that_are_paid_for_cost_no_more_than_none(
+    case: tuple[Forest, np.ndarray], step: float, price: float
+) -> None:
+    forest, A = case
+    penalty = MostActive(forest, len(forest), price=price)
+    B = penalty.prox(A, step)
+    least = cost(penalty, 0 * A, A, step)
+    assert (cost(penalty, B, A, step) <= least * (1 + 1e-5)).all()  # a ridge of 1e-6
+
+
+@pytest.mark.parametrize("price", [-1.0, np.inf, np.nan])
+def test_a_price_is_a_number_from_zero_on(price: float) -> None:
+    with pytest.raises(InputError, match="what a node costs must be a finite number >= 0"):
+        MostActive(Forest([-1]), 1, price=price)
 
 
 Weighted = tuple[Forest, np.ndarray, np.ndarray]

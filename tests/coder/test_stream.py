@@ -17,6 +17,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "scaled": {"active": 4, "center": True, "scale": True},
     "additive": {"additive": True, "lam": "auto", "init": "nested"},
     "additive-active": {"additive": True, "active": 4, "init": "nested", "center": True},
+    "mean": {"mean_active": 4, "center": True, "init": "nested"},
+    "nonnegative-mean": {"mean_active": 4, "nonnegative": True, "center": True},
+    "additive-mean": {"additive": True, "mean_active": 4, "init": "nested", "center": True},
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -60,7 +63,7 @@ def test_what_was_learned_can_be_written_down_and_taken_up(kind: str) -> None:
     for block in blocks[1:]:
         again.partial_fit(block)
     np.testing.assert_array_equal(again.components_, whole.components_)
-    assert again.lam_ == whole.lam_
+    assert (again.lam_, again.price_) == (whole.lam_, whole.price_)
 
 
 @every_kind
@@ -111,6 +114,12 @@ def test_scaled_rows_count_alike_however_long_they_are() -> None:
         ({"active": 25}, "between 1 and 24 nodes"),
         ({"active": 4, "lam": "auto"}, "Leave out one of them"),
         ({"active": 4, "learner": "entries"}, "for the learner online"),
+        ({"mean_active": 0}, "more than 0 nodes are on"),
+        ({"mean_active": 24.5}, "at most 24, as many as the forest has"),
+        ({"mean_active": float("nan")}, "more than 0 nodes are on"),
+        ({"active": 4, "mean_active": 4}, "Leave out one of them"),
+        ({"mean_active": 4, "lam": "auto"}, "mean_active and lam"),
+        ({"mean_active": 4, "zeros": 0.5}, "for the learner online"),
         ({"scale": True, "zeros": 0.5}, "for the learner online"),
     ],
 )

@@ -6,11 +6,11 @@ from .coding import admm as admm
 from .coding import encode as encode
 from .coding import fista as fista
 from .coding import pursuit as pursuit
+from .density import lam_for_density as lam_for_density
 from .entries import EntrySettings as EntrySettings
 from .entries import learn_from_entries as learn_from_entries
 from .estimator import ForestCoder as ForestCoder
 from .forest import Forest as Forest
-from .lam import lam_for_density as lam_for_density
 from .losses import objective as objective
 from .losses import weighing as weighing
 from .online import OnlineSettings as OnlineSettings

@@ -21,12 +21,11 @@ import numpy as np
 
 from wordforest.coder import kernels
 from wordforest.coder.coding import Codes, Solver, coordinate_descent, encode, pursuit
+from wordforest.coder.density import lam_for_density
 from wordforest.coder.dictionary import CodeStats
 from wordforest.coder.forest import Forest
-from wordforest.coder.lam import lam_for_density
-from wordforest.coder.learn import Moved
 from wordforest.coder.online import Online, OnlineSettings
-from wordforest.coder.penalties import MostActive, NonNegativeL1, with_lam
+from wordforest.coder.penalties import MostActive, NonNegativeL1
 from wordforest.coder.rows import Rows
 from wordforest.errors import InputError
 
@@ -41,7 +40,7 @@ _LEAST_LAM = 1e-4  # share of lam_max below which no density is looked for: a fi
 
 @dataclass(frozen=True)
 class AdditiveSettings:
-    """How to learn. ``n_rows`` are learned from, all are coded; ``density`` finds lam anew before every pass.
+    """How to learn. ``n_rows`` are learned from, all are coded; ``density`` finds lam, or a price, before every pass.
 
     With ``n_rows`` None all rows are learned from, batch by batch, as in a forest that is not additive.
     """
@@ -116,6 +115,7 @@ class Additive(Online):
             seed=settings.seed,
             nonnegative=settings.nonnegative,
             revive=False,
+            density=settings.density,
         )
         super().__init__(rows, penalty, len(forest), online, start, weights, rows.lengths())
         self.additive, self.mean = settings, rows.own(mean)
@@ -124,8 +124,8 @@ class Additive(Online):
         self.learned = settings.learned(V)
         if settings.density is not None:
             self.anneals = True  # lam moves, and with it the objective
-            judges = np.arange(V)[:: -(-V // _JUDGES)]
-            self.judges, self.judge_lengths = rows.take(judges), rows.own(rows.lengths()[judges])[:, None]
+            if not isinstance(penalty, MostActive):
+                self.judges = np.arange(V)[:: -(-V // _JUDGES)]
 
     @property
     def atoms(self) -> Array:
@@ -152,20 +152,14 @@ class Additive(Online):
         """Return the rows that are learned from, as one batch where they are some of all."""
         return [self.learned] if self.additive.n_rows else super().batches(epoch)
 
-    def step(self, epoch: int, batch: Array, before: float) -> Moved:
-        """Find lam, code the batch and move the dictionary."""
-        self._find_lam()
-        return super().step(epoch, batch, before)
-
-    def finish(self) -> Moved:
-        """Find lam and code all words to the end."""
-        self._find_lam()
-        return super().finish()
-
     def n_nonzeros(self) -> int:
         """Return how many activations are not zero."""
         blocks = self.rows.all_blocks(self.M)
-        return sum(int(kernels.uses(self.A[block] @ self.T).sum()) for block in blocks)
+        return sum(int(kernels.uses(self.seen(self.A[block])).sum()) for block in blocks)
+
+    def seen(self, codes: Array) -> Array:
+        """Return activations (n, M) of own activations."""
+        return codes @ self.T
 
     def facts(self) -> dict[str, float]:
         """Return the worst gap and lam."""
@@ -186,26 +180,24 @@ class Additive(Online):
         W = kernels.tall_times(self._atoms, kernels.transposed(self.T), self.rows.executor)
         return W - self.mean[:, None] * (self.mean @ W)
 
-    def _find_lam(self) -> None:
-        if self.additive.density is None:
-            return
-        XD = self.judges.all_times(self.D) / self.judge_lengths
+    def _lam_for(self, XD: Array, density: float) -> float:
         if not float(abs(XD).max()) > _NOTHING * kernels.namespace(XD).finfo(XD.dtype).eps:
             raise InputError(
                 "nothing is left of the rows beside their mean: they are alike but for their length, or there is only "
                 "one. Give other data, or learn without additive trees."
             )
-        lam = lam_for_density(
+        if isinstance(self.penalty, MostActive):
+            return super()._lam_for(XD, density)
+        return lam_for_density(
             XD,
             self.gram,
             self.penalty,
-            self.additive.density,
+            density,
             solver=coordinate_descent,
             max_iter=_JUDGE_ITER,
             smallest=_LEAST_LAM,
-            seen=lambda Z: Z @ self.T,
+            density_of=lambda Z: kernels.density(self.seen(Z)),
         )
-        self.penalty = with_lam(self.penalty, lam)
 
 
 def activations(Z: Array, forest: Forest, lengths: Array | None = None) -> Array:
@@ -220,7 +212,7 @@ def encode_additive(
     """Code all rows of X (V, C) with the atoms D (C, M), at right angles to the mean, of an additive forest.
 
     Every row is solved to a duality gap of ``tol * |x|^2``; what the default is, ``encode`` says. With ``active`` at
-    most so many nodes are on in a row instead, and lam plays no part.
+    most so many nodes are on in a row instead, and lam is the price of each.
     """
     lengths = X.lengths()
     W = D @ ancestors(forest).T.astype(D.dtype)
@@ -230,8 +222,8 @@ def encode_additive(
 
 
 def additive_penalty(forest: Forest, lam: float, active: int | None = None) -> NonNegativeL1 | MostActive:
-    """Return what keeps own activations few: lam, or at most ``active`` nodes on, with all that are above them."""
-    return NonNegativeL1(lam) if active is None else MostActive(forest, active, nonnegative=True)
+    """Return what keeps own activations few: lam, or a bound on nodes with all above them, and lam for each."""
+    return NonNegativeL1(lam) if active is None else MostActive(forest, active, nonnegative=True, price=lam)
 
 
 def _solver(penalty: NonNegativeL1 | MostActive) -> Solver:

@@ -42,10 +42,10 @@ class AtomStart:
     Examples:
         >>> import numpy as np
         >>> import wordforest as wf
-        >>> rng, forest = np.random.default_rng(0), wf.Forest.complete(8, (2,))
-        >>> paths = np.kron(np.eye(8), [[1, 1, 0], [1, 0, 1]])  # a root and one of its two leaves
-        >>> leaf = np.eye(2)[rng.integers(2, size=(1000, 8))] * rng.uniform(1, 2, (1000, 8, 1))
-        >>> X = (leaf * (rng.random((1000, 8, 1)) < 0.3)).reshape(1000, 16) @ paths  # few trees are on in a row
+        >>> rng, forest = np.random.default_rng(0), wf.Forest.complete(12, (2,))
+        >>> paths = np.kron(np.eye(12), [[1, 1, 0], [1, 0, 1]])  # a root and one of its two leaves
+        >>> leaf = np.eye(2)[rng.integers(2, size=(1000, 12))] * rng.uniform(1, 2, (1000, 12, 1))
+        >>> X = (leaf * (rng.random((1000, 12, 1)) < 0.3)).reshape(1000, 24) @ paths  # few trees are on in a row
         >>> wf.coder.AtomStart()(X, forest).forest == forest
         True
     """

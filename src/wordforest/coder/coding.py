@@ -238,8 +238,9 @@ def pursuit(
 ) -> Codes:
     """Code words, XD (b, M), with at most so many nodes on as ``MostActive`` says (tree pursuit: La and Do 2005).
 
-    One node after the other comes on, with all above it, and coefficients are fitted anew without shrinkage. Arguments
-    and result are those of ``fista``; ``start``, ``tol`` and ``max_iter`` play no part.
+    One node after the other comes on, with all above it, and coefficients are fitted anew without shrinkage, until
+    there are as many as may be or no other is worth its price. Arguments and result are those of ``fista``; ``start``,
+    ``tol`` and ``max_iter`` play no part.
 
     Examples:
         >>> import numpy as np
@@ -253,7 +254,7 @@ def pursuit(
     if not isinstance(penalty, MostActive):
         raise InputError(f"pursuit solves MostActive, not {type(penalty).__name__}. Use admm or fista.")
     bound = penalty
-    A = kernels.pursue(XD, gram.DD, bound.forest, bound.most, nonnegative=bound.nonnegative)
+    A = kernels.pursue(XD, gram.DD, bound.forest, bound.most, nonnegative=bound.nonnegative, price=bound.price)
     return Codes(A, 1, True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import partial
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ Array = NDArray[Any]
 
 
 _ACTIVE = {"epochs": 10, "tol": 1e-3}  # with a bound on the nodes that are on, where they are not given
+_MOST = 4  # times mean_active: nodes that are on in any row, at most; time and memory of a row grow with its square
 
 
 class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,7 +47,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     the loss. After a nested or grown start the trees that explain most rows come first.
 
     After ``fit``: ``components_`` (M, C), the dictionary transposed; ``forest_``; ``lam_``; ``history_``, a list of
-    steps; ``objective_``; ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for
+    steps; ``objective_``; ``price_``, what a node must lower the squared error by to be on, 0 without ``mean_active``;
+    ``dual_gap_``, the worst bound over the rows on ``(objective - best objective) / |x|^2`` for
     this dictionary; ``n_iter_``, passes over the rows; ``learnt_``, what ``partial_fit``
     goes on from. The examples of the methods go on from the one below.
 
@@ -58,6 +61,9 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         density: The share of codes that ``lam="auto"`` aims at; if None 0.5, or less in an additive forest.
         active: In place of lam: at most so many nodes are on in a row, none of them under one that is off, and codes
             are not shrunk. They are found greedily, so ``dual_gap_`` is NaN.
+        mean_active: In place of lam and ``active``: so many nodes are on in a row on average, more in rows in which
+            there is more to explain, at most four times as many. A node is on if it lowers the squared error by more
+            than a price, the same for all rows, which is found on a sample of them.
         additive: A parent is on wherever a child is: it has what it has itself plus all that its children have. Rows
             are divided by their lengths, and lam is that of such rows.
         nonnegative: Keep codes at or above zero.
@@ -88,6 +94,15 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         >>> A = coder.fit_transform(X)
         >>> A.shape, coder.components_.shape
         ((5, 6), (6, 4))
+
+        Nodes that are on, three in a row on average, none to eight in each:
+
+        >>> rng = np.random.default_rng(0)
+        >>> on = rng.random((400, 8)) < rng.choice([0.1, 0.6], (400, 1))  # few things are on in a row, or many
+        >>> mean = wf.ForestCoder(forest=wf.Forest.flat(8), mean_active=3, init="rows", random_state=0)
+        >>> n_on = np.count_nonzero(mean.fit_transform(on * rng.uniform(1, 2, on.shape)), axis=1)
+        >>> round(float(n_on.mean()), 1), mean.price_ > 0
+        (3.0, True)
     """
 
     def __init__(
@@ -100,6 +115,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         depth_weights: Sequence[float] | None = None,
         density: float | None = default("density"),
         active: int | None = None,
+        mean_active: float | None = None,
         additive: bool = default("additive"),
         nonnegative: bool = default("nonnegative"),
         nonnegative_dictionary: bool = False,
@@ -123,6 +139,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.depth_weights = depth_weights
         self.density = density
         self.active = active
+        self.mean_active = mean_active
         self.additive = additive
         self.nonnegative = nonnegative
         self.nonnegative_dictionary = nonnegative_dictionary
@@ -144,7 +161,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return a coder whose trees are made to be read: additive, from nested clusters, with few nodes a row.
 
         lam is found for the density asked for, whatever the matrix: associations, tf-idf, dense embeddings; with
-        ``active`` there is none.
+        ``active`` or ``mean_active`` there is none.
 
         Examples:
             >>> wf.ForestCoder.readable(trees=2).additive
@@ -152,7 +169,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         known = cls().get_params()
         preset = {name: value for name, value in PRESETS["readable"].settings.items() if name in known}
-        if more.get("active") is not None:
+        if more.get("active") is not None or more.get("mean_active") is not None:
             del preset["lam"]
         return cls(**{**preset, **more})
 
@@ -185,7 +202,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _keep(self, fitted: Fitted) -> Array:
         learned = fitted.learned
-        self.forest_, self.lam_ = fitted.forest, fitted.penalty.lam
+        self._keep_forest(fitted.forest, fitted.penalty)
         self.components_ = np.ascontiguousarray(fitted.D.T)
         self.history_ = learned.history
         self.objective_ = learned.history[-1].objective
@@ -193,6 +210,10 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.n_iter_ = sum(1 for step in learned.history if step.batch == 1)
         self.learnt_ = Learnt.of(fitted.forest, fitted.penalty, fitted.D, fitted.mean)
         return np.asarray(fitted.A)
+
+    def _keep_forest(self, forest: Forest, penalty: Penalty) -> None:
+        self.forest_, self.lam_ = forest, penalty.lam
+        self.price_ = penalty.price if isinstance(penalty, MostActive) else 0.0
 
     def _plan(self, X: Any, sample_weight: Array | None) -> Plan:
         check_device(self.device)
@@ -204,10 +225,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "an additive forest is learned by the learner online, without weights, zeros and depth_weights. Leave "
                 "them out, or additive."
             )
-        if (self.active is not None or self.scale) and (self.learner != "online" or not loss.is_plain):
-            raise InputError("active and scale are for the learner online, without weights and zeros. Leave them out.")
-        if self.active is not None and self.lam == "auto":
-            raise InputError('active and lam="auto" both say how many nodes are on. Leave out one of them.')
+        self._check_active(forest, loss)
         check_learning_fits(X.shape[0], X.shape[1], len(forest))
         if sample_weight is not None and not (loss.is_plain and self.learner == "online"):
             raise InputError("rows and pairs have weights. Multiply the weights of a row's pairs by the row's instead.")
@@ -218,14 +236,15 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         given = {"epochs": self.epochs, "tol": self.tol, "tol_of": None if tol_of == default("tol_of") else tol_of}
         settings = {name: value for name, value in given.items() if value is not None}
-        if self.active is not None:
+        if self._is_bounded:
             settings = {**_ACTIVE, **settings} | ({"n_rows": None} if self.additive else {})
         return Plan(
             forest,
-            partial(self._penalty, lam=1.0 if self.lam == "auto" else self.lam),
+            partial(self._penalty, lam=0.0 if self._is_bounded else 1.0 if self.lam == "auto" else self.lam),
             "entries" if self.learner == "entries" else "online",
             auto_lam=self.lam == "auto",
             density=self._density(forest),
+            mean_active=self.mean_active,
             start=self._start(),
             nonnegative=self.nonnegative_dictionary or (self.additive and _has_no_negatives(X)),
             loss=loss,
@@ -237,11 +256,36 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             centred=self.center,
         )
 
+    @property
+    def _is_bounded(self) -> bool:
+        """Whether a number of nodes takes the place of lam."""
+        return self.active is not None or self.mean_active is not None
+
+    def _check_active(self, forest: Forest, loss: Loss) -> None:
+        if (self._is_bounded or self.scale) and (self.learner != "online" or not loss.is_plain):
+            raise InputError(
+                "active, mean_active and scale are for the learner online, without weights and zeros. Leave them out."
+            )
+        if self.active is not None and self.mean_active is not None:
+            raise InputError(
+                "active is the most nodes that are on in any row, mean_active how many are on average. Leave out one "
+                "of them."
+            )
+        if self._is_bounded and self.lam == "auto":
+            name = "mean_active" if self.active is None else "active"
+            raise InputError(f'{name} and lam="auto" both say how many nodes are on. Leave out one of them.')
+        if self.mean_active is not None and not 0 < self.mean_active <= len(forest):
+            raise InputError(
+                f"mean_active = {self.mean_active}, but more than 0 nodes are on in a row on average, and at most "
+                f"{len(forest)}, as many as the forest has."
+            )
+
     def partial_fit(self, X: Any, y: Any = None) -> ForestCoder:  # noqa: ARG002 scikit-learn's signature
         """Go on learning with more rows, (n, C). What was learned before stays in sums of fixed size, not in rows.
 
         The first rows decide what looks at rows: the start, the mean, and outside of additive forests ``lam="auto"``.
-        So give as many of them as fit into memory. ``wf.interop.fit_rows`` calls this for files and generators.
+        So give as many of them as fit into memory. The price of ``mean_active`` is found on every block, for the
+        dictionary after it. ``wf.interop.fit_rows`` calls this for files and generators.
 
         Examples:
             >>> online = wf.ForestCoder(trees=2, branching=(2,), random_state=0)
@@ -268,7 +312,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def _keep_learnt(self, learnt: Learnt) -> None:
-        self.learnt_, self.forest_, self.lam_ = learnt, learnt.forest, learnt.penalty.lam
+        self.learnt_ = learnt
+        self._keep_forest(learnt.forest, learnt.penalty)
         self.components_ = np.ascontiguousarray(learnt.atoms.T)
         self.dual_gap_ = float("nan")
 
@@ -276,7 +321,8 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return the codes A (V, M) of the rows of X (V, C).
 
         Without weights of pairs each row is certain to be within 1e-6 ``|x|^2`` of its best objective, in float64
-        within 1e-9; with ``active`` nothing is certain but the number of nodes.
+        within 1e-9; with ``active`` nothing is certain but the number of nodes. With ``mean_active`` the price is that
+        of ``fit``, so other rows may have more or fewer nodes on, on average.
 
         Examples:
             >>> coder.transform(X[:2]).shape
@@ -292,7 +338,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return np.asarray(on_host(encode_weighted(rows, loss, D, penalty)))
         lengths = rows.lengths() if self.scale else None
         if self.additive:
-            codes = encode_additive(rows, D, self.forest_, self.lam_, active=self.active)
+            codes = encode_additive(rows, D, self.forest_, self.lam_, active=self._most(self.forest_))
         else:
             codes = encode(rows, D, penalty, lengths=lengths)
         if not codes.converged:
@@ -407,11 +453,16 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return Loss(weights if weights is None or callable(weights) else np.ravel(weights), self.zeros)
 
     def _penalty(self, forest: Forest, lam: Any) -> Penalty:
+        most = self._most(forest)
         if self.additive:
-            return additive_penalty(forest, lam, self.active)
-        if self.active is not None:
-            return MostActive(forest, self.active, self.nonnegative)
+            return additive_penalty(forest, lam, most)
+        if most is not None:
+            return MostActive(forest, most, self.nonnegative, lam)
         return forest_penalty(forest, lam, self.depth_weights, nonnegative=self.nonnegative)
+
+    def _most(self, forest: Forest) -> int | None:
+        """Return how many nodes are on in a row, at most; None if lam alone says so."""
+        return self.active if self.mean_active is None else min(len(forest), ceil(_MOST * self.mean_active))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -38,7 +38,8 @@ class Plan:
     """What to learn. ``make_penalty`` takes the forest that the start found; ``settings`` are those of the learner.
 
     ``loss`` says how much pairs count, ``word_weights`` (V,) how much words do; ``density`` is what ``lam="auto"``
-    aims at. ``allocate`` is for the learner entries, whose entries may lie in files.
+    aims at, ``mean_active`` how many nodes of a row are on, on average, where the penalty is ``MostActive``.
+    ``allocate`` is for the learner entries, whose entries may lie in files.
     """
 
     forest: Forest
@@ -46,6 +47,7 @@ class Plan:
     learner: Literal["online", "entries"] = "online"
     auto_lam: bool = False
     density: float = 0.5
+    mean_active: float | None = None
     start: Start = field(default_factory=RandomStart)
     nonnegative: bool = False  # of the dictionary
     loss: Loss = field(default_factory=Loss)
@@ -155,7 +157,7 @@ def make_learner(rows: Rows, plan: Plan, penalty: Penalty, begun: Begun, mean: A
         own_penalty = penalty if isinstance(penalty, MostActive) else NonNegativeL1(penalty.lam)
         additive = AdditiveSettings(
             nonnegative=plan.nonnegative,
-            density=plan.density if plan.auto_lam else None,
+            density=_aim(plan, M),
             drawn=getattr(plan.start, "drawn", False),
             **settings,
         )
@@ -166,9 +168,18 @@ def make_learner(rows: Rows, plan: Plan, penalty: Penalty, begun: Begun, mean: A
     settings |= {"nonnegative": plan.nonnegative, "revive": not plan.start.shapes}
     if plan.loss.is_plain:
         lengths = rows.lengths() if plan.unit else None
-        return Online(rows, penalty, M, OnlineSettings(**settings), begun.D, plan.word_weights, lengths)
+        density = None if plan.mean_active is None else _aim(plan, M)
+        online = OnlineSettings(**settings, density=density)
+        return Online(rows, penalty, M, online, begun.D, plan.word_weights, lengths)
     start = None if begun.D is None else (begun.D, begun.A)
     return Weighted(rows, plan.loss, penalty, M, WeightedSettings(**settings), start)
+
+
+def _aim(plan: Plan, M: int) -> float | None:
+    """Return the density that the codes of M nodes should have, None where lam is given."""
+    if plan.mean_active is not None:
+        return min(1.0, plan.mean_active / M)
+    return plan.density if plan.auto_lam else None
 
 
 def _empty_rows(rows: Rows, plan: Plan, Z: Array) -> list[str]:
@@ -186,6 +197,12 @@ def _notes(plan: Plan, penalty: Penalty, learned: Learned) -> list[str]:
             f"note: {learned.revived} times a dimension that no word used started anew from a badly coded word."
         )
     reached = learned.history[-1].nonzeros
+    if reached and plan.mean_active is not None and not 0.9 < reached * learned.A.shape[1] / plan.mean_active < 1.1:
+        notes.append(
+            f"{reached * learned.A.shape[1]:.3g} nodes are on in a row, on average, not mean_active = "
+            f"{plan.mean_active:g}: these rows are explained by fewer, or few of them have something to explain. "
+            "Lower it."
+        )
     if plan.auto_lam and not 0.75 < reached / plan.density < 1.25:
         notes.append(
             f"warning: {reached:.1%} non-zeros came out. Give --lam by hand, near {penalty.lam:.4g}, to get closer."

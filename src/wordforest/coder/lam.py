@@ -1,100 +1,22 @@
-"""The weight of the penalty for a wanted density of the codes: ``lam="auto"``."""
+"""The weight of the penalty for a wanted density of what learning will come to: ``lam="auto"``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from math import log, sqrt
 from typing import Any
 
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.certificate import lam_max, zero_is_best
-from wordforest.coder.coding import Gram, Solver, admm
-from wordforest.coder.kernels import namespace
+from wordforest.coder.coding import Gram
+from wordforest.coder.density import lam_for_density, search_lam
 from wordforest.coder.online import OnlineSettings, learn_online
 from wordforest.coder.penalties import Penalty, with_lam
 from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.rows.weighted import Factor
 from wordforest.coder.weighted import WeightedSettings, encode_weighted, learn_weighted
-from wordforest.errors import InputError
 from wordforest.runtime.machine import one_blas_thread
-
-Array = Any  # a NumPy array or a PyTorch tensor
-_TOL, _MAX_ITER = 1e-5, 500  # of the solver, at each weight
-_NEAR_DENSITY = 0.01  # share of the wanted density by which another is as good
-_SMALLEST = 1e-8  # share of the largest weight below which no density is looked for
-_HALVINGS = 30
-
-
-def lam_for_density(
-    XD: Array,
-    gram: Gram,
-    penalty: Penalty,
-    density: float,
-    *,
-    solver: Solver = admm,
-    max_iter: int = _MAX_ITER,
-    smallest: float = _SMALLEST,
-    seen: Callable[[Array], Array] = lambda codes: codes,
-) -> float:
-    """Return the lam whose codes of the words XD (b, M) have about this share of non-zeros.
-
-    That is within a hundredth of it, or the closest that was met. The penalty's own lam does not matter. Ten-fold steps
-    down from ``lam_max``, to ``smallest`` times that, then halvings of log lam. ``seen`` makes of codes what the
-    density is of.
-
-    Examples:
-        >>> import numpy as np
-        >>> import wordforest as wf
-        >>> X, D = np.array([[1.0, 2.0, 3.0, 4.0]]), np.eye(4)
-        >>> gram, penalty = wf.coder.Gram(D.T @ D), wf.coder.L1(lam=1.0)
-        >>> lam = wf.coder.lam_for_density(X @ D, gram, penalty, density=0.5)
-        >>> 4 < lam < 6  # |a_i| = max(|x_i| - lam / 2, 0): two of four are left
-        True
-    """
-    if not 0 <= density <= 1:
-        raise InputError(f"density = {density}, but a share of non-zeros lies between 0 and 1.")
-    largest = lam_max(XD, penalty)
-    if not 0 < largest < np.inf:
-        raise InputError(
-            f"the smallest lam that makes all codes zero is {largest}, but a positive finite one is needed. "
-            "Give words that the dictionary can explain, and a penalty other than NoPenalty."
-        )
-    A = namespace(XD).zeros_like(XD)
-
-    def density_at(lam: float) -> float:
-        """Code the words, but those whose best code is zero: no relative change can be small there."""
-        nonlocal A
-        own, start = with_lam(penalty, lam), A
-        A = namespace(XD).zeros_like(XD)
-        live = ~zero_is_best(XD, own)
-        if bool(live.any()):
-            A[live] = solver(XD[live], gram, own, start=start[live], tol=_TOL, max_iter=max_iter).A
-        return kernels.density(seen(A))
-
-    return search_lam(density_at, density, largest, smallest)
-
-
-def search_lam(
-    density_at: Callable[[float], float], density: float, largest: float, smallest: float = _SMALLEST
-) -> float:
-    """Return the lam at which a density is about the wanted one; at ``largest`` all codes are zero."""
-    low, high, best, reached = 0.0, largest, largest, 0.0
-    for _ in range(_HALVINGS):
-        if abs(reached - density) <= _NEAR_DENSITY * density or (low and log(high / low) < _TOL):
-            break
-        lam = sqrt(low * high) if low else high / 10
-        if lam < smallest * largest:
-            break
-        found = density_at(lam)
-        low, high = (low, lam) if found < density else (lam, high)
-        if abs(found - density) < abs(reached - density):
-            best, reached = lam, found
-    return best
-
 
 _ROWS = 16384  # a sample of the words
 _JUDGES = 1024  # of it, those whose density is looked at

@@ -132,6 +132,9 @@ class Learner(ABC):
         """Return lam Omega of all words where the learner stands."""
         return float(self.penalty.per_word(self.A).sum())
 
+    def find_lam(self) -> None:  # noqa: B027 not all learners look for one
+        """Find the weight of the penalty for the density asked for, before a pass; if one is."""
+
     @abstractmethod
     def step(self, epoch: int, batch: Any, before: float) -> Moved:
         """Take a step; ``before`` is the objective before it."""
@@ -198,6 +201,8 @@ class _Loop:
             self._close()
             return
         while learner.epochs:
+            if not done:
+                learner.find_lam()
             for number, batch in enumerate(learner.batches(epoch), start=1):
                 if number > done:
                     before = self._before()

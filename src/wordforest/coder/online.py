@@ -13,15 +13,27 @@ of the result, wherever X is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from wordforest.coder import kernels
-from wordforest.coder.coding import Coding, Gram, Solver, code_batch, code_to_the_end, solver_for, squares_of, weigh
+from wordforest.coder.coding import (
+    Coding,
+    Gram,
+    Solver,
+    code_batch,
+    code_to_the_end,
+    divided,
+    solver_for,
+    squares_of,
+    weigh,
+)
+from wordforest.coder.density import lam_for_density
 from wordforest.coder.dictionary import CodeStats, random_columns, update_dictionary, update_nonnegative_dictionary
 from wordforest.coder.learn import Learned, Learner, Moved, OnStep, State, TolOf, check_learning_fits, learn
-from wordforest.coder.penalties import MostActive, Penalty
+from wordforest.coder.penalties import MostActive, Penalty, with_lam
 from wordforest.coder.rows import Rows, Words, as_rows
 from wordforest.errors import InputError
 from wordforest.options import default
@@ -30,6 +42,7 @@ from wordforest.runtime.machine import Executor
 Array = Any  # a NumPy array or a PyTorch tensor
 
 _SMALLEST_BATCH = 512  # words; fewer make steps that are all overhead
+_JUDGES = 4096  # rows at most whose density is looked at: the average of all rows is within 2 % or so then
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,7 @@ class OnlineSettings:
         seed: Of the start and of the order of words.
         nonnegative: Atoms without negative values; codes are the penalty's business.
         revive: Atoms that no word uses start anew; where a start has given them a meaning, better not.
+        density: The share of codes that are not zero, for ``MostActive``: its price is found anew before every pass.
 
     Examples:
         >>> import wordforest as wf
@@ -64,6 +78,7 @@ class OnlineSettings:
     seed: int = 0
     nonnegative: bool = False
     revive: bool = True
+    density: float | None = None
 
 
 def learn_online(
@@ -136,6 +151,13 @@ class Online(Learner):
         self._uses = kernels.zeros((M,), rows.like, "int64")
         self._filled = 0
         self.gap = float("nan")
+        self.density = settings.density
+        self.judges = np.zeros(0, dtype=np.int64) if self.density is None else self._drawn(weights)
+
+    def _drawn(self, weights: Array | None) -> Array:
+        """Return the rows whose density is looked at: of those that count, drawn by the seed."""
+        counted = np.arange(self.rows.shape[0]) if weights is None else np.flatnonzero(kernels.on_host(weights) > 0)
+        return np.sort(np.random.default_rng((self.settings.seed, 4)).permutation(counted)[:_JUDGES])
 
     def begin(self) -> None:
         """Start from a dictionary and codes of zeros."""
@@ -153,12 +175,14 @@ class Online(Learner):
         own, like = self.rows.own, self.rows.like
         self.D, self.XA = own(arrays["D"]), own(arrays["XA"])
         self.AA, self.words["losses"] = (kernels.placed(arrays[name], like) + 0 for name in ("AA", "losses"))
+        if self.density is not None:
+            self.penalty = with_lam(self.penalty, float(arrays["lam"][0]))
         self.A = A = self.words["A"] = self.rows.zeros(arrays["A"].shape)
         for shard in (slice(*shard) for shard in self.rows.shards(self.M)):
             A[shard] = kernels.placed(arrays["A"][shard], like)
             self._uses = self._uses + kernels.uses(weigh(A[shard], self.words, shard))
             self._filled += int(kernels.uses(A[shard]).sum())
-            self.words["penalties"][shard] = self.penalty.per_word(A[shard])
+        self._weigh_codes()
         self.atoms_moved()
 
     @property
@@ -168,7 +192,8 @@ class Online(Learner):
 
     def saved(self) -> dict[str, Array]:
         """Return what ``load`` needs."""
-        return {"D": self.D, "A": self.A, "AA": self.AA, "XA": self.XA, "losses": self.words["losses"]}
+        saved = {"D": self.D, "A": self.A, "AA": self.AA, "XA": self.XA, "losses": self.words["losses"]}
+        return saved if self.density is None else {**saved, "lam": np.array([self.penalty.lam])}
 
     def remember(self, stats: CodeStats, uses: Array) -> None:
         """Add what rows that are gone came to: their statistics, and how many of them use each atom, (M,)."""
@@ -184,6 +209,44 @@ class Online(Learner):
         n = max(1, min(self.settings.batches, n_words // _SMALLEST_BATCH))
         order = np.random.default_rng((self.settings.seed, epoch)).permutation(n_words)
         return [np.sort(part) for part in np.array_split(order, n)]
+
+    @cached_property
+    def _sample(self) -> Rows:
+        return self.rows.take(self.judges)
+
+    def find_lam(self) -> None:
+        """Find the weight of the penalty, or the price of a node, for the density that the judges' codes should have.
+
+        The codes of all words stay as they are, at the new price.
+        """
+        if self.density is None or not len(self.judges):
+            return
+        judges = kernels.placed(self.judges, self.rows.like)
+        XD = divided(self._sample.all_times(self.D), self.words, judges)
+        self.penalty = with_lam(self.penalty, self._lam_for(XD, self.density))
+        self._weigh_codes()
+
+    def _lam_for(self, XD: Array, density: float) -> float:
+        """Return the weight of the penalty for a density of the judges' codes, given their XD (n, M)."""
+        near = self.penalty.lam
+        return lam_for_density(XD, self.gram, self.penalty, density, density_of=self._density_of, near=near)
+
+    def _density_of(self, codes: Array) -> float:
+        """Return the share of the judges' codes (n, M) that are not zero, each row with its weight."""
+        on = kernels.wide((self.seen(codes) != 0).sum(1))
+        if "weights" not in self.words:
+            return float(on.mean()) / self.M
+        weights = kernels.wide(self.words["weights"][kernels.placed(self.judges, self.rows.like)])
+        return float((on * weights).sum() / weights.sum()) / self.M
+
+    def seen(self, codes: Array) -> Array:
+        """Return what a person sees of codes (n, M): here themselves."""
+        return codes
+
+    def _weigh_codes(self) -> None:
+        """Set lam Omega of all words as they are coded."""
+        for shard in (slice(*shard) for shard in self.rows.shards(self.M)):
+            self.words["penalties"][shard] = self.penalty.per_word(self.A[shard])
 
     def step(self, epoch: int, batch: Array, before: float) -> Moved:  # noqa: ARG002 others need both
         """Code a batch and move the dictionary; only the latter is its gain, since codes would get better anyway."""
@@ -207,7 +270,8 @@ class Online(Learner):
         return update(D, stats, DD, executor=self.rows.executor)
 
     def finish(self) -> Moved:
-        """Code all words to the end."""
+        """Find lam, where a density is asked for, and code all words to the end."""
+        self.find_lam()
         V = self.rows.shape[0]
         parts = self.rows.run(code_to_the_end, self.words, self.rows.numbers(V), self._coding())
         solved = [block for part in parts for block in part]
@@ -243,8 +307,8 @@ class Online(Learner):
         return losses * (self.words["weights"] > 0) if "weights" in self.words else losses
 
     def facts(self) -> dict[str, float]:
-        """Return the worst gap."""
-        return {"gap": self.gap}
+        """Return the worst gap, and lam where it was looked for."""
+        return {"gap": self.gap} | ({} if self.density is None else {"lam": self.penalty.lam})
 
     def _coding(self) -> Coding:
         settings = self.settings

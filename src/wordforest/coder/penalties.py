@@ -47,7 +47,7 @@ P = TypeVar("P", bound=Penalty)
 
 def with_lam(penalty: P, lam: float) -> P:
     """Return the same penalty with another weight."""
-    changed: P = replace(cast(Any, penalty), lam=lam)
+    changed: P = replace(cast(Any, penalty), **{"price" if isinstance(penalty, MostActive) else "lam": lam})
     return changed
 
 
@@ -200,10 +200,12 @@ class NoPenalty:
 
 @dataclass(frozen=True)
 class MostActive:
-    """At most ``most`` nodes are on in a row, none under a node that is off; ``Omega(a) = 0`` for such codes.
+    """At most ``most`` nodes are on in a row, none under a node that is off, and each costs ``price``.
 
-    A bound in place of a weight, so codes are not shrunk. It is not convex: ``pursuit`` finds good codes, and nothing
-    certifies them. ``nonnegative`` keeps codes at or above zero.
+    So ``lam Omega(a)`` is ``price`` times the number of nodes that are on: those that are not zero, or have one below
+    them that is not. A node is on where that lowers ``|x - D a|^2`` by more than its price, and codes are not shrunk.
+    It is not convex: ``pursuit`` finds good codes, and nothing certifies them. ``nonnegative`` keeps codes at or above
+    zero.
 
     Examples:
         >>> import numpy as np
@@ -211,28 +213,43 @@ class MostActive:
         >>> bound = wf.coder.MostActive(wf.Forest([-1, 0, -1]), most=1)
         >>> bound.prox(np.array([[1.0, 5.0, 2.0]]), step=1.0).round(3)  # the leaf would need its root, too
         array([[0., 0., 2.]])
+        >>> priced = wf.coder.MostActive(wf.Forest([-1, 0, -1]), most=3, price=8.0)
+        >>> priced.prox(np.array([[1.0, 5.0, 2.0]]), step=0.5).round(3)  # 26 for two nodes, 4 for the third
+        array([[1., 5., 0.]])
+        >>> priced.per_word(np.array([[1.0, 5.0, 0.0]]))
+        array([16.])
     """
 
     forest: Forest
     most: int
     nonnegative: bool = False
-    lam: ClassVar[float] = 0.0
+    price: float = 0.0
 
     def __post_init__(self) -> None:
+        if not (np.isfinite(self.price) and self.price >= 0):
+            raise InputError(f"price = {self.price}, but what a node costs must be a finite number >= 0.")
         if not 1 <= self.most <= len(self.forest):
             raise InputError(
                 f"active = {self.most}, but between 1 and {len(self.forest)} nodes, as many as the forest has, can be "
                 "on in a row."
             )
 
-    def per_word(self, A: Array) -> Array:
-        """Return zeros, shape (V,)."""
-        return kernels.wide(A[:, 0] * 0)
+    @property
+    def lam(self) -> float:
+        """The price of a node: the weight of the penalty."""
+        return self.price
 
-    def prox(self, A: Array, step: float) -> Array:  # noqa: ARG002 the protocol's signature
-        """Return codes near those of A (V, M) that keep the bound, found greedily."""
+    def per_word(self, A: Array) -> Array:
+        """Return the price of all nodes that are on in every row of A (V, M), shape (V,), float64."""
+        if self.price == 0:
+            return kernels.wide(A[:, 0] * 0)
+        return self.price * kernels.wide(kernels.nodes_on(A, self.forest))
+
+    def prox(self, A: Array, step: float) -> Array:
+        """Return codes near those of A (V, M) that keep the bound and are worth the price, found greedily."""
         identity = kernels.placed(np.eye(len(self.forest), dtype=kernels.on_host(A[:0]).dtype), A)
-        return kernels.pursue(A, identity, self.forest, self.most, nonnegative=self.nonnegative)
+        price = 2 * step * self.price
+        return kernels.pursue(A, identity, self.forest, self.most, nonnegative=self.nonnegative, price=price)
 
 
 def _forbid_negative(values: Array, A: Array) -> Array:

@@ -17,7 +17,7 @@ from wordforest.coder.dictionary import CodeStats
 from wordforest.coder.fit import Plan, begin, make_learner
 from wordforest.coder.forest import Forest
 from wordforest.coder.online import Online
-from wordforest.coder.penalties import MostActive, Penalty, with_lam
+from wordforest.coder.penalties import Penalty, with_lam
 from wordforest.coder.rows import Rows
 from wordforest.coder.starts import Begun
 from wordforest.errors import InputError
@@ -69,9 +69,7 @@ class Learnt:
     def load(cls, plan: Plan, arrays: dict[str, Array]) -> Learnt:
         """Return what ``arrays`` wrote down, for the same plan."""
         forest = Forest(arrays["parent"].tolist())
-        penalty = plan.make_penalty(forest)
-        if not isinstance(penalty, MostActive):
-            penalty = with_lam(penalty, float(arrays["lam"][0]))
+        penalty = with_lam(plan.make_penalty(forest), float(arrays["lam"][0]))
         D, AA, XA, uses = (arrays[name] for name in ("D", "AA", "XA", "uses"))
         return cls(forest, penalty, D, AA, XA, uses, arrays.get("mean"), int(arrays["n_blocks"][0]))
 
@@ -98,7 +96,10 @@ def learn_block(rows: Rows, plan: Plan, before: Learnt | None = None) -> Learnt:
         if before is not None:
             faded = (1 - 1 / n_blocks) ** _FADING
             learner.remember(CodeStats(before.AA * faded, before.XA * np.float32(faded)), before.uses)
+        if before is None:
+            learner.find_lam()
         moved = learner.step(n_blocks, np.arange(rows.shape[0]), np.inf)
+        learner.find_lam()
     D, AA, XA, uses = (kernels.on_host(one) for one in (learner.atoms, learner.AA, learner.XA, learner.uses()))
     if not (np.isfinite(moved.objective) and np.isfinite(D).all()):
         raise InputError("the dictionary is not finite: the values of X are too large. Scale the data.")

@@ -53,23 +53,37 @@ def forest_norms(A: Array, forest: Forest, weights: PerNode = 1.0) -> Array:
     return out
 
 
-def pursue(XD: Array, DD: Array, forest: Forest, most: int, *, nonnegative: bool = False) -> Array:
+def pursue(XD: Array, DD: Array, forest: Forest, most: int, *, nonnegative: bool = False, price: float = 0.0) -> Array:
     """Return codes (b, M) with at most ``most`` nodes on, none under a node that is off, greedily.
 
     Each time the node comes on, with all above it that are off, that promises most for every node that comes on with
     it, ``sum g_i^2 / DD_ii`` with ``g = XD - DD a``; then all coefficients move to their common minimum. Where none may
     be negative, nodes promise only where ``g_i > 0``, and those that end at zero with nothing on below go off for good.
+
+    With a ``price`` only nodes that promise more than it come on, and only if the squared error falls by more than
+    ``price`` times by how many more nodes are on then; else they go off again and the next best is tried. The end is
+    where none is left.
     """
     if not isinstance(XD, np.ndarray):
         from wordforest.coder.kernels import arrays
 
-        return arrays.pursue(XD, DD, forest, most, nonnegative)
+        return arrays.pursue(XD, DD, forest, most, nonnegative, price)
     from wordforest.coder.kernels import pursuit
 
     A = np.zeros_like(XD, order="C")
     DD = np.ascontiguousarray(DD, dtype=XD.dtype)
-    pursuit.pursue(np.ascontiguousarray(XD), DD, forest.parent, most, nonnegative, A)
+    pursuit.pursue(np.ascontiguousarray(XD), DD, forest.parent, most, nonnegative, float(price), A)
     return A
+
+
+def nodes_on(A: Array, forest: Forest) -> Array:
+    """Return how many nodes of every row are not zero or have one below them that is not, (V,), whole numbers."""
+    on = (A != 0).T
+    on = np.ascontiguousarray(on) if isinstance(A, np.ndarray) else on.contiguous()
+    for node in range(len(forest) - 1, -1, -1):
+        if forest.parent[node] >= 0:
+            on[forest.parent[node]] |= on[node]
+    return on.sum(0)
 
 
 def _on_tensors(A: Array, forest: Forest) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordforest.coder.forest import Forest
-from wordforest.coder.kernels.pursuit import NOTHING, RIDGE, STILL, SWEEPS
+from wordforest.coder.kernels.pursuit import EVEN, NOTHING, RIDGE, STILL, SWEEPS
 
 Tensor = Any
 PerNode = Any  # one number for all nodes, or an array of shape (M,)
@@ -57,7 +57,7 @@ def forest_norms(A: Tensor, forest: Forest, weights: PerNode) -> Tensor:
     return total
 
 
-def pursue(XD: Tensor, DD: Tensor, forest: Forest, most: int, nonnegative: bool) -> Tensor:
+def pursue(XD: Tensor, DD: Tensor, forest: Forest, most: int, nonnegative: bool, price: float) -> Tensor:
     """Return codes (b, M) with at most ``most`` nodes on: see ``kernels.pursue``. All rows take a step at a time."""
     torch = sys.modules["torch"]
     X, products, none = XD.double(), DD.double(), torch.zeros_like(XD, dtype=torch.bool)
@@ -65,24 +65,34 @@ def pursue(XD: Tensor, DD: Tensor, forest: Forest, most: int, nonnegative: bool)
     levels = [
         torch.as_tensor(np.flatnonzero(forest.depth == d), device=XD.device) for d in range(forest.depth.max() + 1)
     ]
-    on, barred, A = none.clone(), none.clone(), torch.zeros_like(X)
-    live, first = torch.ones_like(on[:, 0]), torch.zeros_like(X[:, 0])
+    on, barred, tried, A = none.clone(), none.clone(), none.clone(), torch.zeros_like(X)
+    live, first, explained = torch.ones_like(on[:, 0]), torch.zeros_like(X[:, 0]), torch.zeros_like(X[:, 0])
     while bool(live.any()):
         slope = X - A @ products
         gain, missing = _promises(slope, products.diagonal(), on, barred, parent, levels, nonnegative)
         room = most - on.sum(1, keepdim=True)
-        usable = ~on & (missing <= room) & ((slope > 0) if nonnegative else True) & (products.diagonal() > 0)
-        rate, best = torch.where(usable, gain / missing.clamp_min(1), -1.0).max(1)
-        live = live & (rate > NOTHING * first) & (rate > 0)
+        usable = ~on & ~tried & (missing <= room) & ((slope > 0) if nonnegative else True) & (products.diagonal() > 0)
+        rates = torch.where(usable, gain / missing.clamp_min(1), -1.0)
+        rate = rates.amax(1)
+        best = (rates * (1 + EVEN) >= rate[:, None]).int().argmax(1)  # the first of those that are as good
+        live = live & (rate > NOTHING * first) & (rate > price)
         first = torch.maximum(first, rate)
-        node = torch.where(live, best, len(forest))
+        before, node = (on, barred, A), torch.where(live, best, len(forest))
         for _ in levels:
             on = on | (torch.arange(len(forest), device=XD.device) == node[:, None])
             node = torch.cat((parent, parent.new_tensor([len(forest)])))[node]
-        A = _refitted(X, products, on, most, nonnegative, A)
+        A = _refitted(X, products, on, nonnegative, A)
         for _ in levels if nonnegative else ():
             empty = on & (A <= 0) & ~_with_children_on(on, parent)
             on, barred = on & ~empty, barred | empty
+        if price > 0:
+            now = (A * (2 * X - A @ products)).sum(1)
+            worth = now - explained > price * (on.sum(1) - before[0].sum(1))
+            back = (live & ~worth)[:, None]
+            on, barred, A = (torch.where(back, *both) for both in zip(before, (on, barred, A), strict=True))
+            tried = tried & ~(live & worth)[:, None]
+            tried |= back & (torch.arange(len(forest), device=XD.device) == best[:, None])
+            explained = torch.where(live & worth, now, explained)
     return A.to(XD.dtype)
 
 
@@ -108,10 +118,10 @@ def _with_children_on(on: Tensor, parent: Tensor) -> Tensor:
     return counts[:, :-1] > 0
 
 
-def _refitted(X: Tensor, products: Tensor, on: Tensor, most: int, nonnegative: bool, A: Tensor) -> Tensor:
+def _refitted(X: Tensor, products: Tensor, on: Tensor, nonnegative: bool, A: Tensor) -> Tensor:
     """Return the best coefficients of the nodes that are on, (b, M); ``A`` is where sweeps start."""
     torch = sys.modules["torch"]
-    M = on.shape[1]
+    M, most = on.shape[1], max(1, int(on.sum(1).max()))
     places = torch.where(on, torch.arange(M, device=on.device), M).topk(most, largest=False, sorted=True).values
     used, chosen = places < M, places.clamp_max(M - 1)
     G = products[chosen[:, :, None], chosen[:, None, :]] * (used[:, :, None] & used[:, None, :])  # (b, most, most)

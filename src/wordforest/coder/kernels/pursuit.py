@@ -12,6 +12,7 @@ from wordforest.runtime.machine import kernel
 Array = NDArray[Any]
 Index = NDArray[Any]
 NOTHING = 1e-10  # share of a row's first gain below which no node is worth being on
+EVEN = 1e-6  # share by which promises may differ and be one: of equal atoms the first comes on, not that of rounding
 RIDGE = 1e-6  # share by which a diagonal grows, so that equal atoms have a solution
 SWEEPS = 30  # over the nodes that are on, where coefficients may not be negative
 STILL = 1e-5  # share of the largest coefficient: moves below it are none
@@ -19,16 +20,18 @@ LOOSE = 1e-3  # the same until all nodes are found
 
 
 @kernel
-def pursue(XD: Array, DD: Array, parent: Index, most: int, nonnegative: bool, A: Array) -> None:
+def pursue(XD: Array, DD: Array, parent: Index, most: int, nonnegative: bool, price: float, A: Array) -> None:
     """Write codes with at most ``most`` nodes on into A (b, M), all zeros before. See ``kernels.pursue``."""
     M = XD.shape[1]
-    on, barred = np.empty(M, dtype=np.bool_), np.empty(M, dtype=np.bool_)
+    flags = np.empty(M, dtype=np.bool_), np.empty(M, dtype=np.bool_), np.empty(M, dtype=np.bool_)
     chosen, code = np.empty(most, dtype=np.int64), np.zeros(most)
+    kept = np.empty(most, dtype=np.int64), np.zeros(most)
     work = np.zeros((most, most)), np.zeros((most, most)), np.zeros(most), np.zeros(most)
     promised = np.empty(M), np.empty(M), np.empty(M, dtype=np.int64)
     for v in range(len(XD)):
-        on[:], barred[:] = False, False
-        n_on = _grown(XD[v], DD, parent, nonnegative, on, barred, chosen, code, work, promised)
+        for flag in flags:
+            flag[:] = False
+        n_on = _grown(XD[v], DD, parent, nonnegative, price, flags, chosen, code, kept, work, promised)
         for m in range(n_on):
             A[v, chosen[m]] = code[m]
 
@@ -39,35 +42,46 @@ def _grown(
     DD: Array,
     parent: Index,
     nonnegative: bool,
-    on: Array,
-    barred: Array,
+    price: float,
+    flags: Any,
     chosen: Index,
     code: Array,
+    kept: Any,
     work: Any,
     promised: Any,
 ) -> int:
-    """Let nodes come on until there are as many as ``chosen`` has room for; return how many there are."""
+    """Let nodes come on until ``chosen`` has no room or none is worth its price; return how many there are."""
     slope, gain, missing = promised
-    n_on, first = 0, 0.0
+    on, barred, tried = flags
+    n_on, first, explained = 0, 0.0, 0.0
     _set_slope(x, DD, chosen, code, n_on, slope)
     while n_on < len(chosen):
-        best = _best(slope, DD, parent, on, barred, len(chosen) - n_on, nonnegative, gain, missing)
-        if best < 0 or gain[best] / missing[best] <= NOTHING * first:
+        best = _best(slope, DD, parent, flags, len(chosen) - n_on, nonnegative, gain, missing)
+        if best < 0 or gain[best] / missing[best] <= max(NOTHING * first, price):
             break
         first = max(first, gain[best] / missing[best])
-        new = missing[best]
+        before, new, node = n_on, missing[best], best
+        for m in range(before):
+            kept[0][m], kept[1][m] = chosen[m], code[m]
         for place in range(n_on + new - 1, n_on - 1, -1):  # a node stands after those above it
-            chosen[place], code[place], on[best] = best, 0, True
-            best = parent[best]
+            chosen[place], code[place], on[node] = node, 0, True
+            node = parent[node]
         for _ in range(new):
             _append(x, DD, chosen, n_on, work)
             n_on += 1
         _refit(work, n_on, nonnegative, LOOSE, code)
         if nonnegative:
-            before = n_on
             n_on = _without_empty(chosen, parent, on, barred, code, n_on)
-            for m in range(n_on if n_on < before else 0):
+            for m in range(n_on if n_on < before + new else 0):
                 _append(x, DD, chosen, m, work)
+        if price > 0:
+            now = _explained(work, code, n_on)
+            if now - explained <= price * (n_on - before):
+                _take_back(x, DD, parent, best, new, n_on, before, flags, chosen, code, kept, work)
+                n_on = before
+                continue
+            explained = now
+            tried[:] = False
         _set_slope(x, DD, chosen, code, n_on, slope)
     if nonnegative:
         _refit(work, n_on, nonnegative, STILL, code)
@@ -75,18 +89,61 @@ def _grown(
 
 
 @kernel
+def _explained(work: Any, code: Array, n: int) -> float:
+    """Return by how much the first n nodes lower the squared error."""
+    products, _, target, _ = work
+    total = 0.0
+    for r in range(n):
+        value = 2 * target[r]
+        for q in range(n):
+            value -= products[r, q] * code[q]
+        total += value * code[r]
+    return total
+
+
+@kernel
+def _take_back(
+    x: Array,
+    DD: Array,
+    parent: Index,
+    node: int,
+    new: int,
+    n_on: int,
+    before: int,
+    flags: Any,
+    chosen: Index,
+    code: Array,
+    kept: Any,
+    work: Any,
+) -> None:
+    """Undo that a node came on with all that were off above it, and note that it was tried."""
+    on, barred, tried = flags
+    tried[node] = True
+    for m in range(n_on):
+        on[chosen[m]] = False
+    for _ in range(new):
+        on[node], barred[node] = False, False
+        node = parent[node]
+    for m in range(before):
+        chosen[m], code[m] = kept[0][m], kept[1][m]
+        on[chosen[m]], barred[chosen[m]] = True, False
+    for m in range(before if n_on < before + new else 0):  # some had gone off
+        _append(x, DD, chosen, m, work)
+
+
+@kernel
 def _best(
     slope: Array,
     DD: Array,
     parent: Index,
-    on: Array,
-    barred: Array,
+    flags: Any,
     room: int,
     nonnegative: bool,
     gain: Array,
     missing: Index,
 ) -> int:
     """Return the node whose way from the nodes that are on gains most for every node on it; -1 if there is none."""
+    on, barred, tried = flags
     best = -1
     for i in range(len(slope)):
         above = parent[i]
@@ -101,7 +158,9 @@ def _best(
             gain[i] += slope[i] * slope[i] / DD[i, i]
         if barred[i]:
             missing[i] = len(slope) + 1  # neither it nor what is below it
-        elif usable and missing[i] <= room and (best < 0 or gain[i] * missing[best] > gain[best] * missing[i]):
+            continue
+        fits = usable and not tried[i] and missing[i] <= room
+        if fits and (best < 0 or gain[i] * missing[best] > (1 + EVEN) * gain[best] * missing[i]):
             best = i
     return best
 
