@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 import wordforest as wf
+from wordforest.evaluation.suite import Half
 from wordforest.reproduce.commands import run_command
 from wordforest.reproduce.results import COLUMNS
 from wordforest.runtime.machine import available_cores
@@ -129,9 +130,9 @@ def timed(typed: list[str]) -> Took:
     return Took(seconds, ends[-1] - ends[0], peak)
 
 
-def scores(vectors: wf.Vectors, data: Path | None) -> list[str]:
-    """Return the scores on the test halves as cells, empty where there are no data."""
-    found = wf.evaluate(vectors, data, half="test")
+def scores(vectors: wf.Vectors, data: Path | None, half: Half = "test") -> list[str]:
+    """Return the scores on one of the halves as cells, empty where there are no data."""
+    found = wf.evaluate(vectors, data, half=half)
     values = [next((score.value for score in found if column.matches(score)), None) for column in COLUMNS]
     pairs = zip(values, COLUMNS, strict=True)
     return ["" if value is None else f"{value:.{column.digits}f}" for value, column in pairs]

@@ -22,7 +22,7 @@ from wordforest.options import (
     default,
     taken_by,
 )
-from wordforest.settings import AssociationSettings, CountSettings, TrainSettings
+from wordforest.settings import AssociationSettings, CountSettings, TrainSettings, split_settings
 
 EVERYBODY = {"count", "encode", "ForestCoder", *LEARNERS, *BASELINES}
 
@@ -137,6 +137,16 @@ def test_a_preset_changes_options_of_train_to_values_they_take(preset):
         assert OPTIONS[name].check(value) == value != OPTIONS[name].default
         assert f"{preset} {OPTIONS[name].spell(value)}" in OPTIONS[name].help_for("train")
     assert f"{preset}: {PRESETS[preset].help}" in OPTIONS["preset"].help
+
+
+def test_the_preset_best_trusts_zeros_and_spelling_more_in_large_forests():
+    def chosen(**given):
+        settings = split_settings({"preset": "best", **given})[1]
+        return settings.zeros, settings.spelling
+
+    assert chosen(trees=15) == chosen(trees=200, branching="", zeros=0.15, spelling=1.1) == (0.15, 1.1)
+    assert chosen(trees=16) == chosen(trees=200, branching="") == chosen(trees=8, branching="4,5") == (0.25, 1.3)
+    assert "best 0.15 (0.25 from 200 dimensions on)." in OPTIONS["zeros"].help_for("train")
 
 
 def test_the_short_help_names_options_that_exist():

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from itertools import accumulate
 from numbers import Integral, Real
+from operator import mul
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -47,11 +49,20 @@ class Kind(NamedTuple):
     metavar: str | None = None
 
 
-class Preset(NamedTuple):
-    """A bundle of settings under a name."""
+@dataclass(frozen=True)
+class Preset:
+    """A bundle of settings under a name; ``large`` has what differs from LARGE dimensions on."""
 
     help: str
     settings: dict[str, Any]
+    large: dict[str, Any] = field(default_factory=dict)
+
+    def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a user gave, and the preset's settings for all else."""
+        small = {**self.settings, **given}
+        trees, branching = (OPTIONS[name].check(small.get(name, default(name))) for name in ("trees", "branching"))
+        M = trees * sum(accumulate(branching, mul, initial=1))
+        return {**self.settings, **(self.large if M >= LARGE else {}), **given}
 
 
 @dataclass(frozen=True)
@@ -111,7 +122,10 @@ class Option:
             defaults.setdefault(self.spell(self.by.get(name, self.default)), []).append(_SAID.get(name, name))
         for name, preset in PRESETS.items() if command == "train" else ():
             if self.name in preset.settings:
-                defaults.setdefault(self.spell(preset.settings[self.name]), []).append(name)
+                value = self.spell(preset.settings[self.name])
+                if self.name in preset.large:
+                    value += f" ({self.spell(preset.large[self.name])} from {LARGE} dimensions on)"
+                defaults.setdefault(value, []).append(name)
         first, *rest = defaults.items()
         written = ", ".join([first[0], *(f"{' '.join(who)} {value}" for value, who in rest)])
         return text if written in ("", "off") else f"{text} Default: {written}."
@@ -259,11 +273,13 @@ REALS = several(_real, float, "0.5,0.8,1")
 _READ = {"measure": "ppmi", "trees": 20, "additive": True, "lam": "auto", "nonnegative": True}
 _COUNTED = {"dynamic_window": True, "subsample": 1e-4, "mark_sides": True}
 _PAIRS = {**_COUNTED, "spelling": 1.1, "weights": "count:0.6,1e-5,0.08", "zeros": 0.15}
+LARGE = 200  # dimensions
 PRESETS = {
     "paper": Preset("the method as published", {}),
     "best": Preset(
         "to score: pairs weighed by how often they were seen, and spelling",
         {**_PAIRS, "init": "spectral", "spectrum": 0.4, "epochs": 0, "unit": True},
+        large={"spelling": 1.3, "zeros": 0.25},
     ),
     "readable": Preset(
         "to read, few non-zeros: a parent has all that its children have",

@@ -174,7 +174,7 @@ def split_settings(settings: dict[str, Any]) -> tuple[CountSettings, TrainSettin
     preset = OPTIONS["preset"].check(settings.get("preset", default("preset")))
     if PRESETS[preset].settings and settings.get("learner") == "entries":
         raise InputError(f"the preset {preset} needs the learner online. Leave the learner or the preset out.")
-    settings = {**PRESETS[preset].settings, **{name: value for name, value in settings.items() if name != "preset"}}
+    settings = PRESETS[preset].filled({name: value for name, value in settings.items() if name != "preset"})
     counting, training = ({one.name for one in fields(part)} for part in (CountSettings, TrainSettings))
     check_known(settings, ["preset", *(name for name in OPTIONS if name in counting | training)])
     return (
