@@ -75,7 +75,8 @@ SMALL = {"features": 320, "columns": 96, "roots": 10, "depth": 2, "rows": 30_000
 class Ours(NamedTuple):
     """A name for the table and settings of ForestCoder; ``flat``: single nodes in place of trees.
 
-    ``active`` in them stands for at most k nodes in a row, in place of a lam for k on average.
+    ``active`` in them stands for at most k nodes in a row, ``mean_active`` for k on average at one price of a node, in
+    place of a lam for k on average.
     """
 
     title: str
@@ -91,6 +92,13 @@ OURS = {
     "forest-atoms": Ours("forest from atoms, at most k nodes", {"active": True, "init": "atoms"}),
     "additive-atoms": Ours(
         "additive forest from atoms, at most k nodes", {"active": True, "additive": True, "init": "atoms"}
+    ),
+    "forest-mean": Ours("forest, k nodes on average", {"mean_active": True}),
+    "forest-flat-mean": Ours("single nodes, k on average", {"mean_active": True, "init": "rows"}, flat=True),
+    "additive-mean": Ours("additive forest, k nodes on average", {"mean_active": True, "additive": True}),
+    "forest-atoms-mean": Ours("forest from atoms, k nodes on average", {"mean_active": True, "init": "atoms"}),
+    "additive-atoms-mean": Ours(
+        "additive forest from atoms, k nodes on average", {"mean_active": True, "additive": True, "init": "atoms"}
     ),
     "additive": Ours("additive forest", {"additive": True}),
     "additive-flat": Ours("additive, flat", {"additive": True}, flat=True),
@@ -270,7 +278,9 @@ def forest_coder(X: np.ndarray, size: Size, way: Ours, forest: wf.Forest) -> Cod
     mean = X.mean(0) if way.centred else np.zeros(X.shape[1], dtype=X.dtype)
     X = X - mean
     own = wf.Forest.flat(size.M) if way.flat else forest
-    bounded = {"active": size.k, "center": True} if "active" in way.settings else {}
+    bounded: dict[str, Any] = {name: size.k for name in ("active", "mean_active") if name in way.settings}
+    if bounded:
+        bounded["center"] = True
     aim = {} if bounded else {"lam": "auto", "density": size.k / size.M}
     settings = {**aim, "init": "nested", **way.settings, **bounded}
     coder = wf.ForestCoder(forest=own, device=size.device, n_jobs=1, random_state=size.seed, **settings).fit(X)

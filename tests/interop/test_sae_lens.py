@@ -16,7 +16,7 @@ from wordforest.errors import InputError
 X = rows().astype(np.float32)
 
 
-@pytest.mark.parametrize("kind", ["active", "additive", "additive-active"])
+@pytest.mark.parametrize("kind", ["active", "additive", "additive-active", "additive-mean"])
 def test_weights_and_thresholds_give_what_the_report_says(tmp_path: Path, kind: str) -> None:
     ours = coder(kind).fit(X)
     cost = wf.interop.write_sae_lens(ours, X, tmp_path, hook_name="blocks.14.hook_resid_post")
