@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 
 from tests.coder.shared import HOMES, ON_CLUSTER, low_rank_matrix, marks_of
+from wordforest.coder import online
 from wordforest.coder.additive import Additive, AdditiveSettings, mean_direction
 from wordforest.coder.dictionary import random_columns
 from wordforest.coder.entries import Entries, EntrySettings
@@ -35,14 +36,7 @@ from wordforest.runtime.machine import Threads
 FOREST = Forest.complete(1)
 M = len(FOREST)
 C = 30
-WORDS = {
-    "online": 1100,
-    "active": 1100,
-    "priced": 1100,
-    "weighted": 300,
-    "additive": 300,
-    "entries": 300,
-}  # two batches of the online learner
+V = 300
 UNSTORED = 0.3  # weight of pairs that are not stored, for the learners that have one
 GREEDY = 1.02  # codes that are found greedily may get a little worse where the dictionary gets better
 GUARD = 1.25  # a pass of the entry learner is taken back where the objective is more than this times that before
@@ -83,14 +77,15 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(autouse=True)
-def _many_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even this X is cut into several shards."""
-    monkeypatch.setattr(base, "_SHARD_COST", 1 << 15)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even this X is cut into three shards, so that their order matters, and into two batches."""
+    monkeypatch.setattr(base, "_SHARD_COST", 19_000)
+    monkeypatch.setattr(online, "_SMALLEST_BATCH", V // 2)
 
 
-def matrix(learner: str, dtype: Any = np.float32) -> sparse.csr_array:
+def matrix(dtype: Any = np.float32) -> sparse.csr_array:
     """Some rows and a column are empty."""
-    return low_rank_matrix(WORDS[learner], C, dtype=dtype)
+    return low_rank_matrix(V, C, dtype=dtype)
 
 
 def pair_weights(X: sparse.csr_array) -> Any:
@@ -103,7 +98,7 @@ class Case:
 
     def __init__(self, learner: str, home: str, request: Any, X: Any = None) -> None:
         self.learner, self.home, self.request = learner, HOMES[home], request
-        self.X = matrix(learner) if X is None else X
+        self.X = matrix() if X is None else X
         table = pair_weights(self.X)
         self.weights = table.ravel() if self.home.dense else table[self.X.tocoo().coords]
 
@@ -184,7 +179,7 @@ def check_finite(learned: Learned) -> None:
 @cases()
 @every_type
 def test_the_objective_never_rises_and_is_the_objective(learner: str, home: str, dtype: Any, request: Any) -> None:
-    case = Case(learner, home, request, matrix(learner, dtype))
+    case = Case(learner, home, request, matrix(dtype))
     learned = case.learn()
     objectives = [step.objective for step in learned.history]
     rounding = 1e-5 if dtype == np.float32 else 1e-10
@@ -238,7 +233,7 @@ def test_what_does_not_exist_is_refused_with_advice(learner: str, home: str, req
 def test_extreme_values_give_numbers_or_an_error(
     learner: str, home: str, dtype: Any, scale: float, request: Any
 ) -> None:
-    X = matrix(learner, dtype)
+    X = matrix(dtype)
     X.data *= dtype(scale)
     case = Case(learner, home, request, X)
     try:
@@ -302,7 +297,7 @@ def test_a_dense_matrix_is_a_sparse_one_that_stores_all_pairs(learner: str, home
 
 @cases(learners=["online", "weighted"], homes=["csr", "array", "device", *ON_CLUSTER])
 def test_lam_can_be_chosen_for_a_density(learner: str, home: str, request: Any) -> None:
-    case = Case(learner, home, request, low_rank_matrix(300, C))
+    case = Case(learner, home, request)
     lam = lam_for_training(case.rows(2), ForestL2(FOREST, 1.0), M, 0.3, loss=case.loss)
     found = density(on_host(case.learn(lam=lam, epochs=6).A))
     assert found == pytest.approx(0.3, abs=0.1)  # of a dictionary that learned a little longer
