@@ -155,7 +155,7 @@ def watched(X: DeviceRows) -> Stages:
     watch(Online, "finish", None, "last pass, all else")
     watch(Online, "begin", None, "start")
     watch(Online, "__init__", None, "squares of rows")
-    for name in ("_eigenvalues", "inverse"):
+    for name in ("_extremes", "inverse"):
         inner = coding.Gram.__dict__[name].func
         holder = type("Holder", (), {"run": staticmethod(once(inner, name))})
         watch(holder, "run", None, f"Gram.{name}")

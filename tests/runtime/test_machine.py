@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import time
 from collections.abc import Iterator
 from itertools import count, islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from wordforest.errors import InputError
-from wordforest.runtime.machine import Threads, available_cores, one_blas_thread
+from wordforest.runtime.machine import Threads, available_cores, one_blas_thread, shared_gpu
 
 every_size = pytest.mark.parametrize("n_workers", [1, 2, 3])
 
@@ -155,3 +157,44 @@ def test_all_cores_are_the_default() -> None:
 def test_fewer_than_one_worker_is_an_error(n_workers: int) -> None:
     with pytest.raises(InputError, match=rf"n_workers = {n_workers}, but it must be at least 1"):
         Threads(n_workers)
+
+
+def service(folder: Path, *, fails: bool = False) -> Path:
+    """Write a program that stands in for NVIDIA's, and notes what it is asked for."""
+    told = folder / "told"
+    program = folder / "nvidia-cuda-mps-control"
+    heard = f'echo "$1 $CUDA_MPS_PIPE_DIRECTORY" >> {told}; [ "$1" = -d ] || cat >> {told}'
+    program.write_text(f"#!/bin/sh\n{heard}\nexit {int(fails)}\n")
+    program.chmod(0o755)
+    return told
+
+
+def test_a_gpu_is_shared_while_the_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = service(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("CUDA_MPS_PIPE_DIRECTORY", raising=False)
+    with shared_gpu("cuda") as shared:
+        assert shared
+        folder = os.environ["CUDA_MPS_PIPE_DIRECTORY"]
+        assert Path(folder).is_dir()
+        assert told.read_text() == f"-d {folder}\n"
+        with shared_gpu("cuda") as again:  # one runs: it is left alone
+            assert again
+    assert told.read_text() == f"-d {folder}\n {folder}\nquit\n"
+    assert "CUDA_MPS_PIPE_DIRECTORY" not in os.environ
+    assert not Path(folder).exists()
+
+
+@pytest.mark.parametrize(
+    ("device", "there", "fails"), [("cpu", True, False), ("cuda", False, False), ("cuda", True, True)]
+)
+def test_a_gpu_is_not_shared_where_nothing_does_it(
+    device: str, there: bool, fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if there:
+        service(tmp_path, fails=fails)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("CUDA_MPS_PIPE_DIRECTORY", raising=False)
+    with shared_gpu(device) as shared:
+        assert not shared
+        assert "CUDA_MPS_PIPE_DIRECTORY" not in os.environ

@@ -71,24 +71,25 @@ class Gram:
         return kernels.wide(self.DD)
 
     @cached_property
-    def _eigenvalues(self) -> Array:
-        return namespace(self.DD).linalg.eigvalsh(self._wide)
+    def _extremes(self) -> tuple[float, float]:
+        """The extreme eigenvalues of DD, or on tensors bounds of them."""
+        return kernels.extreme_eigenvalues(self._wide, _FLATTEST)
 
     @cached_property
     def lipschitz(self) -> float:
         """Largest curvature of the loss, twice the largest eigenvalue of DD; 1 for a dictionary of zeros."""
-        return 2 * float(self._eigenvalues[-1]) or 1.0
+        return 2 * self._extremes[1] or 1.0
 
     @cached_property
     def curvature(self) -> float:
         """Smallest curvature of the loss, less what rounding of DD may add; 0 if the dictionary is flat somewhere."""
         noise = namespace(self.DD).finfo(self.DD.dtype).eps * len(self.DD) ** 0.5 * self.lipschitz
-        return float(max(2 * float(self._eigenvalues[0]) - noise, 0.0))
+        return float(max(2 * self._extremes[0] - noise, 0.0))
 
     @cached_property
     def rho(self) -> float:
         """Parameter of ADMM: the geometric mean of the extreme curvatures, best for a quadratic loss."""
-        flattest = max(2 * float(self._eigenvalues[0]), _FLATTEST * self.lipschitz)
+        flattest = max(2 * self._extremes[0], _FLATTEST * self.lipschitz)
         return float((flattest * self.lipschitz) ** 0.5)
 
     @cached_property
@@ -97,7 +98,7 @@ class Gram:
         shifted = 2 * self._wide
         diagonal = range(len(shifted))
         shifted[diagonal, diagonal] += self.rho
-        return kernels.as_type(namespace(self.DD).linalg.inv(shifted), self.DD)
+        return kernels.as_type(kernels.inverse(shifted), self.DD)
 
 
 class Solver(Protocol):

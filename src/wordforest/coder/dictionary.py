@@ -54,7 +54,7 @@ def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Execut
         def measure(i: int, atoms: slice = atoms, weights: Array = weights, out: list[Array] = residuals) -> Any:
             part = D[slices[i]]
             out[i] = stats.XA[slices[i], atoms] - part @ weights  # (contexts, B)
-            return kernels.wide(out[i].T @ out[i]), kernels.wide(out[i].T @ part[:, atoms])
+            return kernels.block_products(out[i], part[:, atoms])
 
         products = list(executor.map(measure, range(len(slices))))
         RR, RD = (sum(parts) for parts in zip(*products, strict=True))  # (B, B)
@@ -63,7 +63,7 @@ def update_dictionary(D: Array, stats: CodeStats, DD: Array, *, executor: Execut
         def move(
             i: int, atoms: slice = atoms, of_R: Array = of_R, of_D: Array = of_D, R: list[Array] = residuals
         ) -> None:
-            D[slices[i], atoms] = R[i] @ of_R + D[slices[i], atoms] @ of_D
+            D[slices[i], atoms] = kernels.combined(R[i], of_R, D[slices[i], atoms], of_D)
 
         list(executor.map(move, range(len(slices))))
     return D

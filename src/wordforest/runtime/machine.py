@@ -6,7 +6,10 @@ Results come in order and have the same bits for any number of threads.
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -20,6 +23,7 @@ from wordforest.errors import InputError, MissingExtraError
 
 T = TypeVar("T")
 R = TypeVar("R")
+_MPS_FOLDER = "CUDA_MPS_PIPE_DIRECTORY"
 _MOST_WORKERS = 16  # for each core, and cores that are taken for granted: more threads than that only take memory
 
 
@@ -169,6 +173,46 @@ def wake_device(device: str) -> Callable[[], None]:
         sys.modules["torch"].zeros(1, device=device)
 
     return ThreadPoolExecutor(1).submit(wake).result
+
+
+@contextmanager
+def shared_gpu(device: str) -> Iterator[bool]:
+    """Let processes that are begun within the block compute on a GPU at the same time; yield whether they can.
+
+    A GPU takes processes in turns, unless NVIDIA's service for many (MPS) hands their work over. It comes with the
+    driver; where it does not, or does not begin, nothing changes. One that runs already is left alone.
+    """
+    if device != "cuda" or _MPS_FOLDER in os.environ:
+        yield device == "cuda"
+        return
+    with tempfile.TemporaryDirectory(prefix="wordforest-", ignore_cleanup_errors=True) as folder:  # short: for a socket
+        settings = {_MPS_FOLDER: folder, "CUDA_MPS_LOG_DIRECTORY": folder}
+        if not _asked_mps(settings, "-d"):
+            yield False
+            return
+        os.environ.update(settings)
+        try:
+            yield True
+        finally:
+            for name in settings:
+                del os.environ[name]
+            _asked_mps(settings, told="quit\n")
+
+
+def _asked_mps(settings: dict[str, str], *arguments: str, told: str = "") -> bool:
+    """Run the control program of MPS; return whether it is there and did what it was asked for."""
+    program = shutil.which("nvidia-cuda-mps-control")
+    if program is None:
+        return False
+    done = subprocess.run(  # noqa: S603 the driver's own program, and a list of arguments, no shell
+        [program, *arguments],
+        input=told.encode(),
+        env=os.environ | settings,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    return done.returncode == 0
 
 
 @lru_cache(maxsize=1)

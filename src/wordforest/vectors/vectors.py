@@ -22,6 +22,7 @@ from wordforest.vectors.spelling import UnknownWordError, WordIndex
 if TYPE_CHECKING:
     from wordforest.reading import Node, NodeLabels, WordPath
 
+_ROWS = 4096  # of a dense matrix that are squared at a time
 Neighbors: TypeAlias = list[tuple[str, float]]
 Query: TypeAlias = "str | NDArray[Any] | Iterable[Any]"  # a word, a vector, or several, perhaps in pairs with a weight
 
@@ -499,7 +500,8 @@ class Vectors:
             >>> vectors.has_negatives
             False
         """
-        return bool((self._values()[0] < 0).any())
+        values = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.data
+        return bool((values < 0).any())
 
     def density(self) -> float:
         """Return the share of values that are not exactly zero; 0 where there are no values.
@@ -570,20 +572,25 @@ class Vectors:
         """
         if not np.isfinite(power):
             raise InputError(f"power = {power}, but it must be a finite number: 1 changes nothing, 0 is flat.")
-        values, columns = self._values()
-        squares = np.bincount(columns, values.astype(np.float64) ** 2, minlength=self.n_dimensions)
-        size = np.sqrt(squares)
+        size = np.sqrt(self._squares())
         factor = np.power(size, power - 1, out=np.zeros_like(size), where=size > 0)
         if isinstance(self.matrix, np.ndarray):
-            return Vectors(self.words, self.matrix * factor, forest=self.forest)
-        parts = (values * factor[columns], columns, self.matrix.indptr)
+            scaled = np.multiply(self.matrix, factor, out=np.empty_like(self.matrix), casting="same_kind")
+            return Vectors(self.words, scaled, forest=self.forest)
+        parts = (self.matrix.data * factor[self.matrix.indices], self.matrix.indices, self.matrix.indptr)
         return Vectors(self.words, sparse.csr_array(parts, shape=self.matrix.shape), forest=self.forest)
 
-    def _values(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the stored values and the dimension of each."""
-        if isinstance(self.matrix, np.ndarray):
-            return self.matrix.ravel(), np.tile(np.arange(self.n_dimensions), len(self))
-        return self.matrix.data, self.matrix.indices
+    def _squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of every dimension, (M,), summed word by word."""
+        if not isinstance(self.matrix, np.ndarray):
+            squares: NDArray[np.float64] = self.matrix.data.astype(np.float64) ** 2
+            return np.bincount(self.matrix.indices, weights=squares, minlength=self.n_dimensions).astype(np.float64)
+        total = np.zeros(self.n_dimensions)
+        for first in range(0, len(self), _ROWS):
+            part = np.square(self.matrix[first : first + _ROWS], dtype=np.float64)
+            part[:1] += total
+            total = part.sum(axis=0)
+        return total
 
     def _sum(self, terms: Sequence[tuple[Any, float]], of: Dense | CSR) -> tuple[NDArray[np.float64], list[int]]:
         """Return rows ``of`` a matrix for words, and vectors, added up by weight, (M,), and the rows of the words."""

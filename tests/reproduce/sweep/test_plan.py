@@ -35,9 +35,10 @@ def test_a_task_has_the_cells_of_a_seed_and_one_that_is_known_whole_is_not_made(
     assert not rest.lacks(0.1, "tree")
 
 
-def test_large_tasks_come_first():
-    sizes = [task.first.size for task in tasks_of(Sweep(size=(13, 52), rows=("raw", "unit")).cells, [])]
-    assert sizes == [52, 52, 13, 13]
+def test_long_tasks_come_first():
+    tasks = tasks_of(Sweep(size=(13, 52), seed=(0, 1), rows=("unit", "raw")).cells, [])
+    order = [(task.first.size, task.first.rows, task.first.seed) for task in tasks]
+    assert order == [(size, rows, seed) for size in (52, 13) for rows in ("raw", "unit") for seed in (0, 1)]
 
 
 def test_the_experiment_of_the_paper_has_all_that_it_promises():

@@ -166,6 +166,42 @@ def _per_node(values: PerNode, like: Tensor) -> Tensor:
     return sys.modules["torch"].as_tensor(values, dtype=like.dtype, device=like.device).expand(like.shape[1:])
 
 
+_TINY = 1e-30  # in place of nothing at all, where all eigenvalues are zero
+_SQUARINGS = 8  # the root of the trace of the 256th power is within n^(1/256) of the largest eigenvalue
+
+
+def extreme_eigenvalues(S: Tensor, least: float) -> tuple[float, float]:
+    """Bound the eigenvalues of S (n, n): see ``kernels.extreme_eigenvalues``.
+
+    The largest by the trace of a high power, the smallest by that of the inverse of S, moved away from zero: a dozen
+    products, where finding all eigenvalues takes a GPU hundreds of steps one after the other.
+    """
+    torch = sys.modules["torch"]
+    high = _largest_bound(S)
+    shift = (least * high).clamp_min(_TINY)
+    shifted = S + torch.diag_embed(shift.expand(len(S)))
+    low = 1 / _largest_bound(inverse(shifted)) - shift
+    smallest, largest = torch.stack((low, high)).tolist()
+    return smallest, largest
+
+
+def _largest_bound(S: Tensor) -> Tensor:
+    """Return ``trace(S^k)^(1/k)``, k = 2^_SQUARINGS: at least the largest eigenvalue; one number, 0 for zeros."""
+    power, bound = S, 1.0
+    for n in range(_SQUARINGS):
+        trace = power.diagonal().sum()
+        bound = bound * trace**0.5**n
+        power = power / trace
+        power = power @ power
+    return (bound * power.diagonal().sum() ** 0.5**_SQUARINGS).nan_to_num(0.0)
+
+
+def inverse(S: Tensor) -> Tensor:
+    """Return the inverse of S (n, n) by its Cholesky factor, without a look at whether there is one."""
+    torch = sys.modules["torch"]
+    return torch.cholesky_inverse(torch.linalg.cholesky_ex(S).L)
+
+
 def fill_random(key: int, first: int, nonnegative: bool, out: Tensor) -> Tensor:
     """Write random whole numbers into rows of a matrix, ``first`` and on; return their squares by column, (M,), int64.
 

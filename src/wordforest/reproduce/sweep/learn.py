@@ -1,6 +1,6 @@
 """Learning the cells of a task: one run of many passes serves all numbers of passes, permuted trees need none.
 
-At a pass that a cell asks for, the state of the run is handed to a second ``fit`` that is allowed no further pass: all
+At a pass that a cell asks for, the state of the run is handed to a second learner that is allowed no further pass: all
 it does is code the words exactly. The run itself goes on as if nothing had been asked.
 """
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordforest.coder.coding import encode
-from wordforest.coder.fit import Fitted, Plan, fit
+from wordforest.coder.fit import Plan, begin, make_learner
 from wordforest.coder.forest import Forest
-from wordforest.coder.learn import State, Step
+from wordforest.coder.learn import Learned, OnStep, State, Step, learn
 from wordforest.coder.penalties import L1, ForestL2, Penalty
 from wordforest.coder.rows import Rows
 from wordforest.reproduce.sweep.measure import likeness, measured
@@ -120,7 +120,7 @@ def _like(one: Snapshot, other: Snapshot | None) -> float | None:
 
 
 def learn_through(rows: Rows, plan: Plan, passes: tuple[int, ...]) -> dict[int, Snapshot]:
-    """Learn until the most passes asked for; return what ``fit`` gives with each number of passes, to the same bits.
+    """Learn until the most passes asked for; return what each number of passes gives, to the bits of ``fit``.
 
     No pass is left out for a small gain (tol = 0). Where a pass moves nothing at all, learning has ended, and all
     further numbers of passes give the same.
@@ -134,11 +134,11 @@ def learn_through(rows: Rows, plan: Plan, passes: tuple[int, ...]) -> dict[int, 
         nonlocal aside
         if step.epoch in passes[:-1] and step.words_seen == step.epoch * V and not step.last:
             at = time.monotonic()
-            fitted = fit(rows, _until(plan, step.epoch), resume=State(state.arrays, list(state.history)))
-            found[step.epoch] = _snapshot(fitted, at - started - aside)
+            learned = _learned(rows, _until(plan, step.epoch), resume=State(state.arrays, list(state.history)))
+            found[step.epoch] = _snapshot(learned, at - started - aside)
             aside += time.monotonic() - at
 
-    last = _snapshot(fit(rows, _until(plan, passes[-1]), on_step=on_step), 0.0)
+    last = _snapshot(_learned(rows, _until(plan, passes[-1]), on_step=on_step), 0.0)
     last = replace(last, seconds=time.monotonic() - started - aside)
     return {n: found.get(n, last) for n in passes}
 
@@ -147,7 +147,12 @@ def _until(plan: Plan, passes: int) -> Plan:
     return replace(plan, settings={"epochs": passes, "tol": 0.0})
 
 
-def _snapshot(fitted: Fitted, seconds: float) -> Snapshot:
-    learned = fitted.learned
+def _learned(rows: Rows, plan: Plan, *, resume: State | None = None, on_step: OnStep | None = None) -> Learned:
+    """Return what ``fit`` learns, where the rows are: it would bring all of it to the host."""
+    begun, penalty, mean = begin(rows, plan, begun=resume is not None)
+    return learn(make_learner(rows, plan, penalty, begun, mean), resume=resume, on_step=on_step)
+
+
+def _snapshot(learned: Learned, seconds: float) -> Snapshot:
     made = max((step.epoch for step in learned.history if not step.last), default=0)
     return Snapshot(learned.D, learned.A, learned.gap, made, seconds)

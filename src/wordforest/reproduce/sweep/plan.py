@@ -122,13 +122,18 @@ def cells_of(sweeps: Iterable[Sweep]) -> list[Cell]:
 
 
 def tasks_of(cells: Sequence[Cell], known: Iterable[Cell]) -> list[Task]:
-    """Return the tasks with a cell that is not known, large ones first, since short ones fill the end."""
+    """Return the tasks with a cell that is not known, long ones first, since short ones fill the end."""
     missing = frozenset(cells) - frozenset(known)
     groups: dict[Any, list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.source, cell.rows, cell.size, cell.seed), []).append(cell)
     tasks = [Task(tuple(own), missing & frozenset(own)) for own in groups.values()]
-    return sorted((task for task in tasks if task.missing), key=lambda task: -task.first.size)
+    return sorted((task for task in tasks if task.missing), key=_longest_first)
+
+
+def _longest_first(task: Task) -> tuple[int, int]:
+    """Order tasks by what they take: components, and raw rows: little is left of unit ones under a penalty."""
+    return -task.first.size, ROWS.index(task.first.rows)
 
 
 def as_record(cell: Cell) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from wordforest.reproduce.results import Scorer
 from wordforest.reproduce.sweep.plan import Cell, Source, cell_in, cells_of, tasks_of
 from wordforest.reproduce.sweep.processes import Setup, run_tasks
 from wordforest.reproduce.sweep.report import as_report
-from wordforest.runtime.machine import available_cores, check_device
+from wordforest.runtime.machine import available_cores, check_device, shared_gpu
 from wordforest.runtime.progress import Event
 from wordforest.text.reader import find_sources, read_chunks
 
@@ -42,8 +42,12 @@ def run_sweeps(experiment: Experiment, runner: JobRunner, scorer: Scorer, facts:
     failures: list[Record] = []
     report.say(f"{len(cells)} cells, {len(known)} of them known")
     try:
-        with store.workplace(out) as scratch, (out / RESULTS).open("a", encoding="utf-8") as lines:
-            setup = _setup(experiment, runner, scorer, counts, scratch)
+        with (
+            store.workplace(out) as scratch,
+            (out / RESULTS).open("a", encoding="utf-8") as lines,
+            shared_gpu(runner.device) as is_shared,
+        ):
+            setup = _setup(experiment, runner, scorer, counts, scratch, shared=is_shared)
             with closing(run_tasks(setup, tasks_of(cells, known))) as found:
                 for record in found:
                     cell = cell_in(record)
@@ -65,14 +69,20 @@ def run_sweeps(experiment: Experiment, runner: JobRunner, scorer: Scorer, facts:
 
 
 def _setup(
-    experiment: Experiment, runner: JobRunner, scorer: Scorer, counts: dict[Source, Path], scratch: Path
+    experiment: Experiment,
+    runner: JobRunner,
+    scorer: Scorer,
+    counts: dict[Source, Path],
+    scratch: Path,
+    *,
+    shared: bool,
 ) -> Setup:
     """Share the cores out: as many score, and give way to those who learn, since scoring takes longer than a GPU.
 
-    A GPU has one learner: more would take it in turns, and wait for each other.
+    A GPU that processes cannot share has one learner: more would take it in turns, and wait for each other.
     """
     cores = runner.workers or available_cores()
-    learners = 1 if runner.device == "cuda" else max(1, min(experiment.processes, cores // 2))
+    learners = 1 if runner.device == "cuda" and not shared else max(1, min(experiment.processes, cores // 2))
     return Setup(
         counts,
         scorer.data,
