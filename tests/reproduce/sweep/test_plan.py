@@ -33,6 +33,8 @@ def test_a_task_has_the_cells_of_a_seed_and_one_that_is_known_whole_is_not_made(
     (rest,) = tasks_of(SWEEP.cells, [*first.cells, *second.cells[1:]])
     assert (rest.cells, rest.missing) == (second.cells, frozenset(second.cells[:1]))
     assert not rest.lacks(0.1, "tree")
+    assert rest.passes(0, "none") == (2,)  # no run is longer than the missing cells ask for
+    assert rest.passes(0.1, "flat") == ()
 
 
 def test_long_tasks_come_first():

@@ -108,8 +108,13 @@ class Task:
         return self.cells[0]
 
     def passes(self, lam: float, *structures: str) -> tuple[int, ...]:
-        """Return the passes after which codes of a penalty are wanted, few first."""
-        return tuple(sorted({one.passes for one in self.cells if one.lam == lam and one.structure in structures}))
+        """Return the passes after which codes of a penalty are wanted, few first: those that a missing cell asks for.
+
+        Those of lam = 0 are what codes of all others are compared with.
+        """
+        asked = {one.passes for one in self.missing if lam in (0, one.lam)}
+        own = {one.passes for one in self.cells if one.lam == lam and one.structure in structures}
+        return tuple(sorted(asked & own))
 
     def lacks(self, lam: float, *structures: str) -> bool:
         """Say whether a cell of a penalty is missing."""
