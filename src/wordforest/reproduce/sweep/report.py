@@ -58,6 +58,7 @@ def as_report(
         blocks += _compared(own, half)
         told += _clear(setting, own, half)
     blocks += ["## Where tree and flat differ", _DIFFER, _items(told) if told else "Nowhere."]
+    blocks += ["## Time", _TIME, _table(_SPENT, [("the last run", *(f"{facts[name]:,}" for name in _SPENT[1:]))])]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -65,6 +66,10 @@ _DIFFER = (
     "Tree minus flat, paired by seed, wherever the mean is beyond twice the standard deviation over the seeds. So many "
     "comparisons stand above that some are here by chance."
 )
+
+
+_SPENT = ("", "cells made", "seconds")
+_TIME = "Of the whole command, by the clock: counting, learning and scoring. What was known before is not in it."
 
 
 def _head(facts: Mapping[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -34,13 +35,15 @@ def run_sweeps(experiment: Experiment, runner: JobRunner, scorer: Scorer, facts:
     ``facts`` say what was run where, as those of other experiments.
     """
     check_device(runner.device)
+    began = time.monotonic()
     out, report, cells = runner.folder, runner.report, cells_of(experiment.sweeps)
     counts = {source: _counts(runner, experiment, source) for source in dict.fromkeys(c.source for c in cells)}
     made_by = {source: _made_by(folder, scorer) for source, folder in counts.items()}
     read = {cell: record for cell, record in _read(out / RESULTS) if record["made_by"] == made_by.get(cell.source)}
     known = {cell: read[cell] for cell in cells if cell in read}
+    n_known = len(known)
     failures: list[Record] = []
-    report.say(f"{len(cells)} cells, {len(known)} of them known")
+    report.say(f"{len(cells)} cells, {n_known} of them known")
     try:
         with (
             store.workplace(out) as scratch,
@@ -61,6 +64,7 @@ def run_sweeps(experiment: Experiment, runner: JobRunner, scorer: Scorer, facts:
                     report(Event("sweep", len(known), len(cells), "cells"))
     finally:
         records = [known[cell] for cell in cells if cell in known]
+        facts = {**facts, "cells made": len(records) - n_known, "seconds": round(time.monotonic() - began)}
         store.write_text(out / "REPORT.md", as_report(experiment, records, facts, failures))
         store.write_json(out / "results.json", {"title": experiment.title, **facts, "cells": records})
     report.say(f"wrote {out / 'REPORT.md'}, results.json, {RESULTS}")
