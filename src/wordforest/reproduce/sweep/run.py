@@ -48,7 +48,7 @@ def run_sweeps(experiment: Experiment, runner: JobRunner, scorer: Scorer, facts:
         with (
             store.workplace(out) as scratch,
             (out / RESULTS).open("a", encoding="utf-8") as lines,
-            shared_gpu(runner.device) as is_shared,
+            shared_gpu(runner.device if experiment.processes > 1 else "cpu") as is_shared,
         ):
             setup = _setup(experiment, runner, scorer, counts, scratch, shared=is_shared)
             with closing(run_tasks(setup, tasks_of(cells, known))) as found:
