@@ -47,9 +47,7 @@ def _row(fault: str, command: Command, tried: int, injected: int, seen: str) -> 
 def _full_disks(bench: Bench, command: Command, rng: random.Random, tried: int) -> list[Row]:
     """Fill the disk at random writes, over an older result; it must stay, and a second try must succeed."""
     rows = []
-    out = bench.fresh(command.name)
-    bench.done(command.arguments(bench.places, out))
-    new = digests(out)
+    new = bench.whole(command).files
     old, before = older(bench, command)
     if has_shim():
         events, full = count_events(bench, command), 0
@@ -101,9 +99,7 @@ def _damaged_input(bench: Bench, command: Command, rng: random.Random, tried: in
     rows = []
     if not has_shim() or command.verb == "reproduce":
         return rows
-    whole = bench.fresh(command.name)
-    bench.done(command.arguments(bench.places, whole))
-    new = digests(whole)
+    new = bench.whole(command).files
     for fault, name in ((Fault.SHRINK, "input shrinks while read"), (Fault.VANISH, "input vanishes while read")):
         reads = _count_reads(bench, command)
         injected = right = 0
@@ -166,13 +162,11 @@ def _read_only(bench: Bench, command: Command) -> list[Row]:
 
 def _signals(bench: Bench, command: Command, rng: random.Random, number: signal.Signals, tried: int) -> Row:
     """Stop a command at random moments: the exit code, how to resume, and the same bits if one does."""
-    out = bench.fresh(command.name)
-    whole = bench.done(command.arguments(bench.places, out))
-    new = digests(out)
+    new, whole_seconds = bench.whole(command)
     heard = resumed = 0
     for _ in range(tried):
         out = bench.fresh(command.name)
-        seconds = 0.01 + rng.random() * whole.seconds
+        seconds = 0.01 + rng.random() * whole_seconds
         ended = run(command.arguments(bench.places, out), bench.folder, meanwhile=kill_after(seconds, number))
         _check_report(command, ended.said, ended.code, (0, SIGNALS[number], -number))
         if ended.code == SIGNALS[number]:
@@ -187,9 +181,7 @@ def _signals(bench: Bench, command: Command, rng: random.Random, number: signal.
 
 def _two_writers(bench: Bench, command: Command) -> Row:
     """Begin a second run into a folder where one is at work: it is refused, and the first ends as if alone."""
-    out = bench.fresh(command.name)
-    bench.done(command.arguments(bench.places, out))
-    new = digests(out)
+    new = bench.whole(command).files
     out = bench.fresh(command.name)
     second = bench.folder / "second"
     second.mkdir(exist_ok=True)

@@ -7,13 +7,20 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torture.child import Ended, Fault, has_shim, kill_after, run
 from torture.desk import PREPARATION, Command, digests, known_commands, leftovers, write_inputs
 
 Row = dict[str, Any]
 FEW = 10  # moments of a short run
+
+
+class Whole(NamedTuple):
+    """What a command that nothing disturbs comes to: the digests of its files, and its seconds."""
+
+    files: dict[str, str]
+    seconds: float
 
 
 class LossError(AssertionError):
@@ -24,7 +31,7 @@ class Bench:
     """A folder with inputs, in which commands run; constants that make short runs write as long ones do."""
 
     def __init__(self, folder: Path, seed: int) -> None:
-        self.folder = folder
+        self.folder, self._known = folder, dict[str, Whole]()
         shutil.rmtree(folder, ignore_errors=True)
         _load_everything()
         self.places = write_inputs(folder / "inputs", seed)
@@ -46,6 +53,14 @@ class Bench:
             raise LossError(f"wordforest {' '.join(arguments)} ended with {ended.code}: {ended.said}")
         return ended
 
+    def whole(self, command: Command) -> Whole:
+        """Return what an undisturbed run of a command comes to; it is made once."""
+        if command.name not in self._known:
+            out = self.fresh(command.name)
+            seconds = self.done(command.arguments(self.places, out)).seconds
+            self._known[command.name] = Whole(digests(out), seconds)
+        return self._known[command.name]
+
 
 def torture_kills(folder: Path, seed: int, moments: int, only: str = "") -> Iterator[Row]:
     """Kill every command at so many moments; yield a row for each."""
@@ -58,9 +73,7 @@ def torture_kills(folder: Path, seed: int, moments: int, only: str = "") -> Iter
 
 
 def _kill_command(bench: Bench, command: Command, rng: random.Random, moments: int) -> Row:
-    out = bench.fresh(command.name)
-    whole = bench.done(command.arguments(bench.places, out))
-    new = digests(out)
+    new, seconds = bench.whole(command)
     old, before = older(bench, command)
     events = count_events(bench, command)
     row: Row = {
@@ -81,7 +94,7 @@ def _kill_command(bench: Bench, command: Command, rng: random.Random, moments: i
         if over_old and before is not None:
             shutil.copytree(before, out.parent, dirs_exist_ok=True)
         arguments = command.arguments(bench.places, out, command.force if over_old else "")
-        ended, how = _killed(bench, arguments, rng, number, events, whole.seconds, out.parent)
+        ended, how = _killed(bench, arguments, rng, number, events, seconds, out.parent)
         row["tries"] += 1
         row["killed"] += ended.code == -signal.SIGKILL
         row["by event"] += how != Fault.OFF

@@ -113,7 +113,7 @@ def test_cells_of_another_text_are_made_again_and_a_task_that_fails_is_named(mad
 
 def test_a_killed_sweep_leaves_no_process_and_resumes_to_the_same_cells(made, corpus, data, tmp_path):
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "wordforest", "reproduce", str(made.path), "--out", str(out), "--workers", "2"]
+    command = [sys.executable, "-m", "wordforest", "reproduce", str(made.path), "--out", str(out), "--workers", "1"]
     process = subprocess.Popen(
         [*command, "--corpus", str(corpus), "--data", str(data)], stderr=subprocess.DEVNULL, start_new_session=True
     )
@@ -129,7 +129,7 @@ def test_a_killed_sweep_leaves_no_process_and_resumes_to_the_same_cells(made, co
     with (out / "results.jsonl").open("a") as file:
         file.write('{"lam": 0.1, "struc')  # a line that was broken off
     said = Said()
-    reproduce(made.path, out, corpus=[str(corpus)], data=data, report=said, workers=2)
+    reproduce(made.path, out, corpus=[str(corpus)], data=data, report=said, workers=1)
     assert f"{N_CELLS} cells, {len(known)} of them known" in said.lines
     assert lines(out)[: len(known)] == known
     assert sorted(map(_without_time, lines(out))) == sorted(map(_without_time, made.records))
