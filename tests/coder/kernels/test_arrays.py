@@ -83,6 +83,10 @@ def test_no_eigenvalue_lies_outside_of_the_bounds(device: str, eigenvalues: tupl
     np.testing.assert_allclose(exact, (smallest, largest), atol=1e-12)
 
 
+def test_bounds_of_what_is_no_number_are_none() -> None:
+    assert np.isnan(float(arrays._largest_bound(torch.full((3, 3), float("nan"), dtype=torch.float64))))
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("n", [3, 1024, 2500])
 def test_products_of_tall_tensors_are_those_of_arrays(device: str, n: int) -> None:

@@ -22,7 +22,6 @@ PerNode = Any  # one number for all nodes, or an array of shape (M,)
 _ROWS = 1024  # rows of a matrix that are squared at a time
 _TALL = 4096  # rows of a tall matrix that a thread takes at a time
 _TREES = 4, 128  # nodes of the largest tree: fewer are not worth a kernel of their own, more do not fit into one
-_TALL_SLICE = 1024  # rows of tensors whose products are sums of their own
 _TALL_DEVICE = 1 << 14  # rows in float64 at a time on a GPU
 
 
@@ -207,7 +206,9 @@ def row_products(A: Array, B: Array, *, in_float64: bool = False) -> Array:
 def inner_products(D: Array, B: Array, executor: Executor) -> tuple[Array, float]:
     """Return ``D'D`` (M, M) and ``<D, B>`` of tall matrices (C, M), over slices of rows in their order."""
     if not isinstance(D, np.ndarray):
-        return as_type(tall_product(D, D), D), inner(B, D)
+        from wordforest.coder.kernels import arrays
+
+        return as_type(arrays.tall_product(D, D), D), inner(B, D)
     n = -(-len(D) // _TALL)
     parts = zip(np.array_split(D, n), np.array_split(B, n), strict=True)
     products = list(
@@ -216,22 +217,13 @@ def inner_products(D: Array, B: Array, executor: Executor) -> tuple[Array, float
     return np.asarray(sum(DD for DD, _ in products)), sum(cross for _, cross in products)
 
 
-def tall_product(A: Array, B: Array) -> Array:
-    """Return ``A'B`` (M, N) of tensors (n, M) and (n, N), float64.
-
-    Slices of rows at the same time, added up in their order: as one product it would have too few sums for a GPU.
-    """
-    n = len(A) // _TALL_SLICE
-    whole = n * _TALL_SLICE
-    left, right = (part[:whole].unflatten(0, (n, _TALL_SLICE)) for part in (A, B))
-    return (left.mT @ right).double().sum(0) + (A[whole:].T @ B[whole:]).double()
-
-
 def block_products(R: Array, D: Array) -> tuple[Array, Array]:
     """Return ``R'R`` and ``R'D`` of a block of columns, (n, B) each: (B, B), float64."""
     if isinstance(R, np.ndarray):
         return wide(R.T @ R), wide(R.T @ D)
-    both = tall_product(R, sys.modules["torch"].cat((R, D), 1))
+    from wordforest.coder.kernels import arrays
+
+    both = arrays.tall_product(R, sys.modules["torch"].cat((R, D), 1))
     return both[:, : R.shape[1]], both[:, R.shape[1] :]
 
 

@@ -191,9 +191,23 @@ def _largest_bound(S: Tensor) -> Tensor:
     for n in range(_SQUARINGS):
         trace = power.diagonal().sum()
         bound = bound * trace**0.5**n
-        power = power / trace
+        power = power / trace.clamp_min(_TINY)
         power = power @ power
-    return (bound * power.diagonal().sum() ** 0.5**_SQUARINGS).nan_to_num(0.0)
+    return bound * power.diagonal().sum() ** 0.5**_SQUARINGS
+
+
+_TALL_SLICE = 1024  # rows whose products are sums of their own
+
+
+def tall_product(A: Tensor, B: Tensor) -> Tensor:
+    """Return ``A'B`` (M, N) of tall matrices (n, M) and (n, N), float64.
+
+    Slices of rows at the same time, added up in their order: as one product it would have too few sums for a GPU.
+    """
+    n = len(A) // _TALL_SLICE
+    whole = n * _TALL_SLICE
+    left, right = (part[:whole].unflatten(0, (n, _TALL_SLICE)) for part in (A, B))
+    return (left.mT @ right).double().sum(0) + (A[whole:].T @ B[whole:]).double()
 
 
 def inverse(S: Tensor) -> Tensor:
