@@ -2,6 +2,7 @@
 
 python benchmarks/count.py TEXT [--tokens FILE] [--memory 512M ...] [--glove DIR] [--repeat 3]
 python benchmarks/count.py tokens TEXT FILE     the words of a text, a sentence a line, for --tokens
+python benchmarks/count.py tokenizers TEXT [--megabytes 64]    tokens a second of every tokeniser, on one core
 python benchmarks/count.py generate FILE [--n-tokens 1e9] [--vocabulary 400000]    made-up text, words drawn as by Zipf
 
 TEXT is raw text for the tokeniser ``words``; --tokens names text with a sentence a line and white space between words,
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ import numpy as np
 
 from wordforest.counts.windows import uniform
 from wordforest.options import OPTIONS
-from wordforest.runtime.machine import available_cores, kernel
+from wordforest.runtime.machine import Threads, available_cores, kernel
 
 PHRASE, SENTENCE = 10, 20  # words, of made-up text
 UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
@@ -130,6 +132,64 @@ def tokens(text: str, file: str) -> None:
             out.write(piece.replace(" \n ", "\n"))
 
 
+def tokenizers(options: argparse.Namespace) -> None:
+    """Print tokens a second of reading alone on one core, the best of three; a tokeniser that is not here is left out.
+
+    jieba has made-up Chinese: words of its own dictionary, drawn by their frequencies.
+    """
+    from wordforest.text import TextRules, read_tokens
+    from wordforest.text.reader import read_chunks
+
+    size = options.megabytes << 20
+    pieces = zip(read_chunks([options.text], size=1 << 20), range(options.megabytes), strict=False)
+    english = b"".join(chunk.data for chunk, _ in pieces).decode(errors="ignore")
+    with tempfile.TemporaryDirectory() as model:
+        ways: dict[str, Any] = {
+            "words": "words",
+            "whitespace": "whitespace",
+            "regex": r"regex:\w+",
+            "a function": str.split,
+            "jieba": "jieba",
+            "spacy, by language": "spacy:en",
+            "spacy, by model": f"spacy:{saved_model(model)}",
+        }
+        print("| tokenizer | tokens a second, one core | text |\n|---|---:|---|", flush=True)
+        for name, tokenizer in ways.items():
+            text = english if name in ("words", "whitespace") else english[: size >> 3]
+            best = 0.0
+            try:
+                text = chinese(size >> 3) if name == "jieba" else text
+                for _ in range(3):
+                    started = time.perf_counter()
+                    n_tokens = read_tokens([text], TextRules(tokenizer=tokenizer), executor=Threads(1)).n_tokens
+                    best = max(best, n_tokens / (time.perf_counter() - started))
+            except (ImportError, ValueError) as error:
+                print(f"{name} is left out: {error}", file=sys.stderr)
+                continue
+            print(f"| {name} | {float(f'{best:.2g}'):,.0f} | {'made-up' if name == 'jieba' else 'real'} |", flush=True)
+
+
+def saved_model(folder: str) -> str:
+    """Return a folder with spaCy's English tokeniser, as an installed model has it, or nothing without spaCy."""
+    if find_spec("spacy"):
+        import spacy
+
+        spacy.blank("en").to_disk(folder)
+    return folder
+
+
+def chinese(size: int) -> str:
+    """Return sentences of words of jieba's dictionary, drawn by their frequencies, of about so many bytes."""
+    import jieba
+
+    with jieba.get_dict_file() as file:
+        rows = [line.decode().split() for line in file]
+    shares = np.array([float(row[1]) for row in rows])
+    words = np.array([row[0] for row in rows], dtype=object)
+    drawn = np.random.default_rng(0).choice(words, size=size // 6, p=shares / shares.sum())
+    return "".join("".join(drawn[i : i + SENTENCE]) + "。" for i in range(0, len(drawn), SENTENCE))
+
+
 def generate(options: argparse.Namespace) -> None:
     """Write sentences of two phrases; phrase r is always the same ten words.
 
@@ -181,6 +241,12 @@ def main() -> None:
         parser.add_argument("--vocabulary", type=int, default=400_000)
         parser.add_argument("--common", type=int, default=1000, help="how many phrases are about equally frequent")
         generate(parser.parse_args())
+        return
+    if sys.argv[1:2] == ["tokenizers"]:
+        parser.add_argument("what")
+        parser.add_argument("text")
+        parser.add_argument("--megabytes", type=int, default=64, help="of the compiled ones; others have an eighth")
+        tokenizers(parser.parse_args())
         return
     parser.add_argument("text")
     parser.add_argument("--tokens")

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import math
 import platform
 import time
@@ -226,15 +227,22 @@ def learn_half(name: str, counts: Path, out: Path, device: str) -> wf.Vectors:
     return wf.load_run(out).vectors
 
 
+def write_halves(text: Path, work: Path) -> list[Path]:
+    """Write the two halves of a text, its paragraphs in turn by twenties, unless they are there."""
+    work.mkdir(parents=True, exist_ok=True)
+    texts = [work / f"{half}.txt" for half in "ab"]
+    if not all(half.exists() for half in texts):
+        opened = lzma.open if text.suffix == ".xz" else open
+        with opened(text, "rb") as whole, texts[0].open("wb") as a, texts[1].open("wb") as b:
+            for number, line in enumerate(whole):
+                (b if number // TURN % 2 else a).write(line)
+    return texts
+
+
 def on_halves(options: argparse.Namespace) -> None:
     """Learn from both halves of a text and print a column for each model, means over both halves."""
     work = Path(options.work)
-    work.mkdir(parents=True, exist_ok=True)
-    texts = [work / f"{half}.txt" for half in "ab"]
-    if not all(text.exists() for text in texts):
-        with Path(options.halves).open("rb") as whole, texts[0].open("wb") as a, texts[1].open("wb") as b:
-            for number, line in enumerate(whole):
-                (b if number // TURN % 2 else a).write(line)
+    texts = write_halves(Path(options.halves), work)
     held = []
     for half, text in zip("ab", texts, strict=True):
         for name, settings in (("counts", {}), ("held", {"window": 10, "min_count": 1})):
