@@ -74,7 +74,7 @@ class Experiment:
     reference: str = ""  # the model that all others are compared with
     paper: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    processes: int = 6  # that learn the cells of sweeps; one on a GPU that they cannot share
+    processes: int = 8  # that learn the cells of sweeps; one on a GPU that they cannot share
 
     def __post_init__(self) -> None:
         names = [model.name for model in self.models]

@@ -5,6 +5,7 @@ Results come in order and have the same bits for any number of threads.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache, partial, wraps
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,7 @@ from wordforest.errors import InputError, MissingExtraError
 T = TypeVar("T")
 R = TypeVar("R")
 _MPS_FOLDER = "CUDA_MPS_PIPE_DIRECTORY"
+_BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC of the CUDA driver
 _MOST_WORKERS = 16  # for each core, and cores that are taken for granted: more threads than that only take memory
 
 
@@ -213,6 +215,18 @@ def _asked_mps(settings: dict[str, str], *arguments: str, told: str = "") -> boo
         check=False,
     )
     return done.returncode == 0
+
+
+def sleep_while_gpu_works() -> None:
+    """Let this process sleep while it waits for a GPU, where it would spin: others then have its core.
+
+    To be called before anything uses the GPU. Without NVIDIA's driver nothing changes.
+    """
+    device = ctypes.c_int()
+    with suppress(OSError, AttributeError):  # no driver, or one from long ago
+        driver = ctypes.CDLL("libcuda.so.1")
+        if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), 0) == 0:
+            driver.cuDevicePrimaryCtxSetFlags_v2(device, _BLOCKING_SYNC)
 
 
 @lru_cache(maxsize=1)

@@ -20,17 +20,18 @@ from wordforest.coder.forest import Forest
 
 Tensor = Any
 _SEGMENT = 1024  # entries of a row that one program takes
-_ENTRIES = 16  # entries loaded together
 _WIDEST = 256  # columns of a program
+_LOADED = 4096  # numbers that a program loads together
+_MOST_ENTRIES = 128  # entries loaded together
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _sum_segments(  # type: ignore[no-untyped-def]
-    begins, ends, indices, values, B, out, M, WIDTH: tl.constexpr, ENTRIES: tl.constexpr
+    begins, ends, indices, values, B, out, M, FIRST: tl.constexpr, WIDTH: tl.constexpr, ENTRIES: tl.constexpr
 ):
-    """out[s] = sum over the entries (c, x) of segment s of x B[c]."""
+    """out[s] = sum over the entries (c, x) of segment s of x B[c], columns from FIRST on."""
     s = tl.program_id(0).to(tl.int64)
-    columns = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
+    columns = FIRST + tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
     inside = columns < M
     first, last = tl.load(begins + s), tl.load(ends + s)
     total = tl.zeros([WIDTH], dtype=out.dtype.element_ty)
@@ -69,14 +70,22 @@ def rows_times(chosen: Tensor, csr: tuple[Tensor, Tensor, Tensor], B: Tensor, *,
     out = out if add else B.new_empty((len(chosen), M))
     firsts, begins, ends, _ = cut_into_segments(starts[chosen], starts[chosen + 1])
     parts = B.new_empty((len(begins), M))
-    width = min(_WIDEST, triton.next_power_of_2(M))
-    tiles = triton.cdiv(M, width)
     with torch.cuda.device(B.device):
-        if len(begins):
-            _sum_segments[(len(begins), tiles)](
-                begins, ends, indices, values, B, parts, M, WIDTH=width, ENTRIES=_ENTRIES, num_warps=4
-            )
+        for first, width, tiles in _tiles(M) if len(begins) else ():
+            how = {"WIDTH": width, "ENTRIES": min(_MOST_ENTRIES, _LOADED // width), "num_warps": 4 if width > 32 else 1}
+            _sum_segments[(len(begins), tiles)](begins, ends, indices, values, B, parts, M, FIRST=first, **how)
     return sum_rows(firsts, parts, out, add=add)
+
+
+def _tiles(M: int) -> list[tuple[int, int, int]]:
+    """Cut M columns into tiles for programs: first column, width and number of the widest, then of what is left.
+
+    >>> _tiles(520)
+    [(0, 256, 2), (512, 8, 1)]
+    """
+    whole, left = divmod(M, _WIDEST)
+    wide = [(0, _WIDEST, whole)] if whole else []
+    return [*wide, (whole * _WIDEST, triton.next_power_of_2(left), 1)] if left else wide
 
 
 def sum_rows(firsts: Tensor, parts: Tensor, out: Tensor, *, add: bool = False) -> Tensor:

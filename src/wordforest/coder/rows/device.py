@@ -50,11 +50,11 @@ class DeviceCSR:
         """Return the entries in some columns, which are numbered anew in the order given."""
         import torch
 
-        place = self.indices.new_full((n_columns,), -1)
-        place[columns] = numbers(len(columns), columns).to(place.dtype)
-        places = place[self.indices]
-        kept = (places >= 0).nonzero()[:, 0]
-        return DeviceCSR(torch.searchsorted(kept, self.starts), places[kept], self.values[kept])
+        place = self.indices.new_zeros((n_columns,))  # one more than the new number; 0: none
+        place[columns] = numbers(len(columns), columns).to(place.dtype) + 1
+        places = place.index_select(0, self.indices)  # takes 32-bit indices as they are
+        kept = places.nonzero()[:, 0]
+        return DeviceCSR(torch.searchsorted(kept, self.starts), places[kept] - 1, self.values[kept])
 
     def between(self, first: int, last: int) -> DeviceCSR:
         """Return the rows from first to last."""

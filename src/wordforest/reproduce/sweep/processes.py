@@ -29,7 +29,7 @@ from wordforest.jobs.count import associate, load_counts
 from wordforest.reproduce.sweep.learn import learn_task
 from wordforest.reproduce.sweep.plan import Source, Task, as_record
 from wordforest.reproduce.sweep.score import Judge
-from wordforest.runtime.machine import Threads, one_thread
+from wordforest.runtime.machine import Threads, one_thread, sleep_while_gpu_works
 from wordforest.settings import AssociationSettings
 
 _AHEAD = 1  # codes that wait for each process that scores
@@ -115,6 +115,8 @@ def _begin() -> None:
 def _learn(setup: Setup, todo: Any, coded: Any, done: Any) -> None:
     """Learn tasks, and hand codes on with all that is known of them."""
     _begin()
+    if setup.device == "cuda":
+        sleep_while_gpu_works()  # those who score need the cores
     threads = Threads(setup.threads)
 
     @lru_cache(maxsize=1)
