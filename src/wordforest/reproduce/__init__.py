@@ -61,7 +61,7 @@ def reproduce(
     left_out = [*skip, *absent.values()]
     for name in absent.values():
         report.say(f"left out: {name}")
-    facts = {**_facts(path, names, corpus or (), quick, skip), "left_out": left_out}
+    facts = {**_facts(path, names, corpus or (), quick, skip, device), "left_out": left_out}
     out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     with store.locked(out):
@@ -120,9 +120,12 @@ def _corpus(experiment: Experiment, given: list[str] | None) -> list[str]:
     return [str(demo_corpus()) if name == DEMO else name for name in names]
 
 
-def _facts(path: Path, names: list[str], corpus: Sequence[str], quick: bool, skip: Sequence[str]) -> dict[str, Any]:
+def _facts(
+    path: Path, names: list[str], corpus: Sequence[str], quick: bool, skip: Sequence[str], device: str
+) -> dict[str, Any]:
     """Return what the report says of itself; its command has no path of this machine."""
     given = [("--corpus", Path(name).name or name) for name in corpus] + [("--skip", name) for name in skip]
+    given += [("--device", device)] * (device != "cpu")
     typed = ["wordforest", "reproduce", f"experiments/{path.name}", *["--quick"] * quick, *chain.from_iterable(given)]
     texts = ", ".join(Path(name).name or name for name in names) or "none: published vectors"
     return {"corpus": texts, "command": shlex.join(typed), **stamp(), "quick": quick}

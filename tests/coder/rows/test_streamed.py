@@ -95,6 +95,6 @@ def test_no_memory_at_all_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_estimator_learns_from_more_than_the_gpu_has_room_for(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, coders = uneven_matrix(np.float32), []
     for free in (1 << 40, TINY):
-        monkeypatch.setattr(streamed, "_free", lambda *_, free=free: free)
+        monkeypatch.setattr(streamed, "room_on", lambda *_, free=free: free)
         coders.append(wf.ForestCoder(trees=3, epochs=2, tol=1.0, device=device, random_state=0).fit(X))
     np.testing.assert_array_equal(coders[0].components_, coders[1].components_)

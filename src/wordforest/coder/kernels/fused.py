@@ -80,8 +80,7 @@ def rows_times(chosen: Tensor, csr: tuple[Tensor, Tensor, Tensor], B: Tensor, *,
 def _tiles(M: int) -> list[tuple[int, int, int]]:
     """Cut M columns into tiles for programs: first column, width and number of the widest, then of what is left.
 
-    >>> _tiles(520)
-    [(0, 256, 2), (512, 8, 1)]
+    520 columns are two tiles of 256 and one of 8: a third one of 256 would load as much again for nothing.
     """
     whole, left = divmod(M, _WIDEST)
     wide = [(0, _WIDEST, whole)] if whole else []
