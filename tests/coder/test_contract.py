@@ -70,7 +70,16 @@ every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """A Dask cluster of two processes on this machine; even idle ones take a little of the cores."""
+    """A Dask cluster of two workers in this process: what they say to each other takes half of the time."""
+    distributed = pytest.importorskip("distributed")
+    here = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+    with here, distributed.Client(here, set_as_default=False) as client:
+        yield Cluster(client)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Cluster]:
+    """A Dask cluster of two processes on this machine."""
     pytest.importorskip("distributed")
     with Cluster.connect("local:2") as started:
         yield started
@@ -78,8 +87,9 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even this X is cut into three shards, so that their order matters, and into two batches."""
+    """Even this X is cut into three shards, so that their order matters, four ranges of contexts, and two batches."""
     monkeypatch.setattr(base, "_SHARD_COST", 19_000)
+    monkeypatch.setattr(base, "_CONTEXT_RANGES", 4)
     monkeypatch.setattr(online, "_SMALLEST_BATCH", V // 2)
 
 
@@ -96,8 +106,8 @@ def pair_weights(X: sparse.csr_array) -> Any:
 class Case:
     """A learner on a home."""
 
-    def __init__(self, learner: str, home: str, request: Any, X: Any = None) -> None:
-        self.learner, self.home, self.request = learner, HOMES[home], request
+    def __init__(self, learner: str, home: str, request: Any, X: Any = None, cluster: str = "cluster") -> None:
+        self.learner, self.home, self.request, self.cluster = learner, HOMES[home], request, cluster
         self.X = matrix() if X is None else X
         table = pair_weights(self.X)
         self.weights = table.ravel() if self.home.dense else table[self.X.tocoo().coords]
@@ -109,7 +119,7 @@ class Case:
 
     def rows(self, workers: int = 1) -> Rows:
         on_cluster = self.home.shares == "cluster"
-        return self.home.put(self.X, self.request.getfixturevalue("cluster") if on_cluster else Threads(workers))
+        return self.home.put(self.X, self.request.getfixturevalue(self.cluster) if on_cluster else Threads(workers))
 
     def make(self, *, workers: int = 1, lam: float = 0.1, start: Any = None, epochs: int = 3, **more: Any) -> Learner:
         rows, penalty = self.rows(workers), ForestL2(FOREST, lam)
@@ -195,7 +205,7 @@ def test_the_objective_never_rises_and_is_the_objective(learner: str, home: str,
 
 @cases()
 def test_the_bits_depend_on_nothing_but_the_seed(learner: str, home: str, request: Any) -> None:
-    case = Case(learner, home, request)
+    case = Case(learner, home, request, cluster="processes")
     if home in ON_CLUSTER:  # those of one machine
         one = Case(learner, home.removeprefix("cluster-"), request).learn()
         same_bits(one, case.learn())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,14 +41,20 @@ def coder(way: str = "signed", **more: Any) -> wf.ForestCoder:
     return wf.ForestCoder(forest=FOREST, **{"mean_active": 4.5, "center": True, "random_state": 0, **WAYS[way], **more})
 
 
+@cache
+def learned(way: str = "signed", *, center: bool = True) -> tuple[wf.ForestCoder, np.ndarray]:
+    """A coder that has learned from ``rows()``, and their codes; for tests that only look at it."""
+    ours = coder(way, center=center)
+    return ours, ours.fit_transform(rows())
+
+
 def on(A: np.ndarray) -> np.ndarray:
     return np.count_nonzero(A, axis=1)
 
 
 @every_way
 def test_so_many_nodes_are_on_on_average_in_old_rows_and_new(way: str) -> None:
-    ours = coder(way)
-    A = ours.fit_transform(rows())
+    ours, A = learned(way)
     assert on(A).mean() == pytest.approx(4.5, rel=0.05)
     assert on(ours.transform(rows(seed=2))).mean() == pytest.approx(4.5, rel=0.1)
     assert on(A).max() <= 18  # four times as many
@@ -63,22 +70,20 @@ def test_more_is_explained_than_by_as_many_nodes_in_every_row(way: str) -> None:
     new = rows(seed=2)
     bounded = coder(way, mean_active=None, active=5).fit(rows())
     assert on(bounded.transform(new)).mean() > 4.5
-    left = [1 - one.score(new) for one in (coder(way).fit(rows()), bounded)]
+    left = [1 - one.score(new) for one in (learned(way)[0], bounded)]
     assert left[0] < 0.5 * left[1]
 
 
 def test_rows_with_more_in_them_have_more_nodes_on() -> None:
-    X = rows()
-    A = coder().fit_transform(X)
-    long = np.linalg.norm(X, axis=1) > 3  # six trees
+    _, A = learned()
+    long = np.linalg.norm(rows(), axis=1) > 3  # six trees
     assert 0.1 < long.mean() < 0.4
     assert on(A)[long].mean() > 3 * on(A)[~long].mean()
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "nonnegative"])  # there a parent may be held at zero
 def test_no_node_is_on_under_one_that_is_off(way: str) -> None:
-    ours = coder(way)
-    A = ours.fit_transform(rows())
+    ours, A = learned(way)
     parent = ours.forest_.parent
     children = np.flatnonzero(parent >= 0)
     assert not ((A[:, children] != 0) & (A[:, parent[children]] == 0)).any()
@@ -97,15 +102,14 @@ def test_the_fewer_nodes_the_higher_their_price() -> None:
 
 
 def test_new_rows_are_coded_at_the_price_of_the_old_ones() -> None:
-    X, ours = rows(), coder("signed", center=False).fit(rows())
+    X, (ours, _) = rows(), learned(center=False)
     bound = wf.coder.MostActive(ours.forest_, 18, price=ours.price_)
     expected = wf.coder.encode(X[:5], ours.components_.T, bound).A
     np.testing.assert_array_equal(ours.transform(X[:5]), expected)
 
 
 def test_the_objective_has_the_price_of_every_node_in_it() -> None:
-    X, ours = rows(), coder("signed", center=False)
-    A = ours.fit_transform(X)
+    X, (ours, A) = rows(), learned(center=False)
     loss = ((X - A @ ours.components_) ** 2).sum()
     assert ours.objective_ == pytest.approx(loss + ours.price_ * np.count_nonzero(A))
     assert ours.lam_ == ours.price_
@@ -127,7 +131,7 @@ def test_a_row_of_weight_two_counts_like_two_rows() -> None:
 
 def test_tensors_have_the_codes_of_arrays() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    ours = coder("signed", center=False).fit(rows())
+    ours, _ = learned(center=False)
     bound, X = wf.coder.MostActive(ours.forest_, 18, price=ours.price_), rows(200, seed=3)
     D = ours.components_.T
     found = wf.coder.encode(DenseDeviceRows(torch.from_numpy(X)), torch.from_numpy(D.copy()), bound).A

@@ -24,17 +24,9 @@ RECORDS = {
 STUDIES = {  # made once, to choose by or to tell of, and not made anew; no other may join them
     "additive-forest",
     "best-chosen",
-    "best-seeds",
     "best-sparser",
-    "checkpoints",
     "cosines",
-    "documents-news",
-    "documents-sotu",
-    "readable-forest",
-    "readable-matrices",
     "rebuild",
-    "signs",
-    "tokenizers",
 }
 PAGES = {str(path.relative_to(HOME)): path for path in TOOL["pages"]()}
 

@@ -366,8 +366,8 @@ class ClusterRows(Rows):
             ]
             both = list(zip(ran, layout.parts, strict=True))
             fetched = [cluster.submit(_without_change, one, near=part) for one, part in both]
-            changes = [cluster.submit(_change, one, near=part) for one, part in both]
-            added = self._times_codes(columns, numbers, changes) if columns else []
+            changes = [cluster.submit(_change, one, near=part) for one, part in both if columns]
+            added = self._times_codes(columns, numbers, changes)
             found = cluster.collect(fetched + added, lambda i: self.on_words(sizes[i]) if i < len(sizes) else None)
             return found[: len(sizes)], found[len(sizes) :]
 
