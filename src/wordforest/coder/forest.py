@@ -80,6 +80,10 @@ class Forest:
     def __hash__(self) -> int:
         return hash(self.parent.tobytes())
 
+    def __reduce__(self) -> tuple[type[Forest], tuple[list[int]]]:
+        """Send the parents alone: a copy then has read-only arrays, too, for which kernels are compiled already."""
+        return Forest, (self.parent.tolist(),)
+
     def __repr__(self) -> str:
         return f"Forest({len(self)} nodes, {len(self.roots)} trees, depth {self.depth.max() + 1})"
 
