@@ -54,7 +54,7 @@ def quality(options: argparse.Namespace) -> None:
     X = wf.pmi(matrix)
     print("| learner | lam | seconds | similarity | syntactic, % | semantic, % | non-zeros |\n" + "|---" * 7 + "|")
     as_published, as_it_comes = EntrySettings(zeros=0.0, tau=0.01), EntrySettings()
-    learners = {"entries, as in the paper": as_published, "entries": as_it_comes, "online": None}
+    learners = {"entries, the paper's objective": as_published, "entries": as_it_comes, "online": None}
     for lam in (0.1, 0.0):
         penalty = ForestL2(wf.Forest.complete(4), lam)
         for name, settings in learners.items():
@@ -98,7 +98,7 @@ def glove(options: argparse.Namespace) -> None:
 
 
 def grid(options: argparse.Namespace) -> None:
-    """Whether any step size leads to NaN: one pass each as in the paper, from far too small to far too large."""
+    """Whether any step size leads to NaN: a pass each on the paper's objective, from far too small to far too large."""
     words, _, matrix, _ = read_counts(Path(options.counts))
     X = wf.pmi(matrix)
     print("| eta | ended with | times halved | objective | finite | similarity |\n|---|---|---|---|---|---|")

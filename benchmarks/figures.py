@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 HOME = Path(__file__).resolve().parents[1]
 REPORTS = HOME / "docs" / "reports"
-STAMP = ("command", "commit", "date", "machine", "load", "includes", "transcribed")
+STAMP = ("command", "commit", "rebased", "date", "machine", "load", "includes", "transcribed")
 GIVEN = "given"
 
 _NUMBER = re.compile(r"(?<![\w.^])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?!\w*\d)")

@@ -134,7 +134,7 @@ def is_fresh(path: Path, entry: dict[str, Any]) -> bool:
     if not path.is_file():
         return False
     found = json.loads(path.read_text(encoding="utf-8"))
-    if "transcribed" in found or not re.fullmatch(r"[0-9a-f]{7,}", found.get("commit", "")):
+    if found.keys() & {"transcribed", "rebased"} or not re.fullmatch(r"[0-9a-f]{7,}", found.get("commit", "")):
         return False
     measured = entry.get("measures", ["src/wordforest"]) + re.findall(r"experiments/\w+\.toml", entry["command"])
     same = ["git", "-C", str(HOME), "diff", "--quiet", found["commit"], "--", *measured]

@@ -186,7 +186,7 @@ class TestVariance:
     def test_a_pair_of_one_word_counts_once(self) -> None:
         clusters = np.array([[0, 0], [1, 2], [3, 4], [5, 6]])
         found = over_items(np.array([3.0, -1, -1, -1]), clusters)
-        assert found.value == pytest.approx(7 * 6 / 25 * (9 + 6) - 12)
+        assert found.value == pytest.approx(7 * 6 / 25 * (9 + 6) - 3)  # S^2 has the others twice, hence less their T^2
 
     @given(st.integers(5, 30), st.integers(2, 9), st.integers(0, 10**6))
     def test_effects_add_up_to_0(self, n: int, n_values: int, seed: int) -> None:

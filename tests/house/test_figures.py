@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,19 @@ HOME = Path(__file__).resolve().parents[2]
 TOOL = runpy.run_path(str(HOME / "benchmarks" / "figures.py"))
 REPORTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(TOOL["REPORTS"].glob("*.md"))}
 LISTED = tomllib.loads((HOME / "benchmarks" / "reports.toml").read_text(encoding="utf-8"))
+
+
+def known_commits() -> set[str]:
+    """Return all commits by their first seven letters; none where there is no history, or only a part of it."""
+    git = ["git", "-C", str(HOME)]
+    if not shutil.which("git") or (HOME / ".git" / "shallow").exists() or not (HOME / ".git").exists():
+        return set()
+    listed = subprocess.run(
+        [*git, "log", "--all", "--format=%h", "--abbrev=7"], capture_output=True, text=True, check=True
+    )
+    return {commit[:7] for commit in listed.stdout.split()}
+
+
 RECORDS = {
     "docs/decisions.md",  # dated history: what was measured when a thing was decided
     "docs/paper.md",  # the paper's values, not ours
@@ -28,6 +43,7 @@ STUDIES = {  # made once, to choose by or to tell of, and not made anew; no othe
     "cosines",
     "rebuild",
 }
+COMMITS = known_commits()
 PAGES = {str(path.relative_to(HOME)): path for path in TOOL["pages"]()}
 
 
@@ -54,6 +70,7 @@ class TestResultsFiles:
         assert all(stamped[fact] for fact in ("title", "command", "machine", "figures"))
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", stamped["date"])
         assert re.fullmatch(r"[0-9a-f]{7,}", stamped["commit"])  # not that of files nobody has
+        assert stamped["commit"][:7] in COMMITS or not COMMITS
 
     def test_it_has_no_path_of_a_machine(self, name: str) -> None:
         assert not re.search(r"(?<![\w.])/(?:tmp|home|work|root|Users)/", REPORTS[name])

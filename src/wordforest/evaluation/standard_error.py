@@ -55,7 +55,7 @@ def spearman_effects(x: Array, y: Array) -> Array:
 def over_items(effects: Array, clusters: Ids, *, within_relations: bool = False) -> Variance:
     """Return the variance of the sum of effects (n,) of items with two clusters each, (n, 2), or none, (n, 0).
 
-    V = sum over clusters of S^2 - sum over couples of clusters of T^2, with S and T the sums of the effects of their
+    V = sum over clusters of S^2 - sum over couples of two clusters of T^2, with S and T the sums of the effects of their
     items: an item and another that share a cluster are counted once. It is never less than sum T^2, that of couples
     which vary alone. ``within_relations``: items are drawn within the relations that link clusters, so effects are
     centred in each. S^2 of G clusters is too small by (G - 2)^2 / G(G - 1), since effects add up to 0.
@@ -72,13 +72,14 @@ def over_items(effects: Array, clusters: Ids, *, within_relations: bool = False)
     S = np.bincount(places[:, 0], effects, G) + np.bincount(places[:, 1], other, G)
     couples = np.unique(places.min(axis=1) * G + places.max(axis=1), return_inverse=True)[1]
     single = float((np.bincount(couples, effects) ** 2).sum())  # sum T^2
+    twice = float((np.bincount(couples, other) ** 2).sum())  # what stands in S^2 of two clusters
     known = sizes > 2  # one couple has nothing to vary against
     freedom = int(known.sum()) - len(np.unique(relation[known]))
     if not freedom:
         return Variance(math.nan, 0)
     n = sizes[known].astype(np.float64)
     shared = float((n * (n - 1) / (n - 2) ** 2 * S[known] ** 2).sum())
-    return Variance(max(shared - single, single), freedom)
+    return Variance(max(shared - twice, single), freedom)
 
 
 def over_seeds(values: Array) -> Variance:

@@ -37,6 +37,14 @@ def test_a_curve_is_read_between_its_points_and_begins_without_a_penalty():
     assert curves.at(ERROR, 0.7, SCORE, "flat", 0) == pytest.approx(30)
 
 
+def test_a_curve_is_not_read_where_its_points_are_far_apart():
+    curves = Curves([record("none", 0, 1.0, 40), record("tree", 1, 0.45, 30), record("tree", 3, 0.4, 20)], 2)
+    assert curves.at(DENSITY, 0.7, SCORE, "tree", 0) is None
+    assert curves.at(BITS, 70, SCORE, "tree", 0) is None  # 36 to 100 bits are the same two points
+    assert curves.at(DENSITY, 0.45, SCORE, "tree", 0) == pytest.approx(30)  # a point itself
+    assert curves.at(DENSITY, 0.42, SCORE, "tree", 0) == pytest.approx(24)
+
+
 def test_the_tree_codes_what_is_on_given_its_parents_and_flat_does_not():
     assert [BITS.of(one) for one in RECORDS] == [100, 64, 32, 60, 20]
 

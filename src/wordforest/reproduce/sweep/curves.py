@@ -14,8 +14,9 @@ from wordforest.reproduce.sweep.plan import NONE, STRUCTURES
 
 Record = dict[str, Any]
 DENSITIES = (0.9, 0.7, 0.5, 0.3, 0.1)
-PAPER_GAP = 11.84 / 24.38  # SC's share of FOREST's syntactic score, M = 52, table 1 of the paper
+PAPER_GAP = {52: (11.84, 24.38), 520: (22.02, 48.0)}  # syntactic scores of SC and FOREST by M, table 1 of the paper
 _STEPS = 4  # points within what two curves both reach
+_FAR = 0.5  # points of a curve whose densities differ by more say nothing of what lies between
 _SPREADS = 2  # a mean difference beyond so many standard deviations of the seeds' is told
 
 
@@ -102,12 +103,15 @@ class Curves:
         return sorted(own, key=lambda record: record["lam"])
 
     def at(self, x: Measure, where: float, y: Measure, structure: str, seed: int) -> float | None:
-        """Return y where x has a value, between the two nearest points, or None where the curve does not reach."""
-        pairs = ((x.of(record), y.of(record)) for record in self.curve(structure, seed))
-        points = np.array(sorted(pair for pair in pairs if None not in pair), dtype=np.float64).reshape(-1, 2)
+        """Return y where x has a value, between the nearest points; None beyond all, or where they are far apart."""
+        found = ((x.of(record), y.of(record), record["density"]) for record in self.curve(structure, seed))
+        points = np.array(sorted(one for one in found if None not in one), dtype=np.float64).reshape(-1, 3)
         if not len(points) or not points[0, 0] <= where <= points[-1, 0]:
             return None
-        return float(np.interp(where, *points.T))
+        after = int(np.searchsorted(points[:, 0], where))
+        if points[after, 0] != where and abs(points[after, 2] - points[after - 1, 2]) > _FAR:
+            return None
+        return float(np.interp(where, points[:, 0], points[:, 1]))
 
     def over_seeds(self, x: Measure, where: float, y: Measure, structure: str) -> Spread | None:
         """Return ``at`` over all seeds."""

@@ -24,6 +24,7 @@ from wordforest.reproduce.sweep.plan import NONE, STRUCTURES, cells_of
 from wordforest.reproduce.sweep.score import SCALES
 
 _MISSING = "–"
+_NO_POINT = f"{_MISSING}: the curve does not reach, or has no points near enough to read between."
 _PAPER_LAM = 0.1
 _SAID = {"raw": "vectors as they are", "flat_norms": "every dimension divided by its norm"}
 _FACTS = (
@@ -142,12 +143,17 @@ def _compared(records: Sequence[Record], half: str) -> list[str]:
     """Return the tables at equal density, error and bits, and where flat has fallen as far as in the paper."""
     blocks, every = [], _all_curves(records)
     for x, words in _AXES if every else ():
-        columns = [*measures("raw", half), *(one for one in (DENSITY, ERROR, BITS) if one is not x)]
-        rows = [row for curves in every for row in _at_places(curves, x, columns)]
-        header = ("codes", *(one.name for one in columns))
-        about = f"Curves over lam, read off at equal {words}; {_MISSING}: the curve does not reach. Items: {half}."
-        blocks += [f"### At equal {words}", about, _table(header, rows)]
-    return blocks + (["### The gap of the paper", _gap(every)] if every else [])
+        for scale in SCALES if x is DENSITY else ("raw",):
+            columns = [*measures(scale, half), *(one for one in (DENSITY, ERROR, BITS) if one is not x)]
+            rows = [row for curves in every for row in _at_places(curves, x, columns)]
+            header = ("codes", *(one.name for one in columns))
+            heading = f"### At equal {words}" + ("" if scale == "raw" else f", {_SAID[scale]}")
+            blocks += [
+                heading,
+                f"Curves over lam, read off at equal {words}; {_NO_POINT} Items: {half}.",
+                _table(header, rows),
+            ]
+    return blocks + (["### The gap of the paper", _gap(every, records[0]["size"])] if every else [])
 
 
 def _at_places(curves: Curves, x: Measure, columns: Sequence[Measure]) -> Iterable[tuple[str, ...]]:
@@ -161,17 +167,18 @@ def _at_places(curves: Curves, x: Measure, columns: Sequence[Measure]) -> Iterab
         yield (f"tree - flat, {place}", *(_said(curves.difference(x, where, y), y, "+") for y in columns))
 
 
-def _gap(every: Sequence[Curves]) -> str:
+def _gap(every: Sequence[Curves], size: int) -> str:
+    flat, forest = PAPER_GAP[min(PAPER_GAP, key=lambda M: abs(M - size))]
     rows = []
     for curves in every:
         for scale in SCALES:
             y = next(one for one in measures(scale, "all") if one.name == "syntactic")
-            density, lam, share = curves.falls_to(PAPER_GAP, y, _PAPER_LAM)
+            density, lam, share = curves.falls_to(flat / forest, y, _PAPER_LAM)
             found = (_said(density, DENSITY), _MISSING if lam is None else f"{lam.mean:.2g}", f"{share:.0%}")
             rows.append((f"{curves.passes} passes, {_SAID[scale]}", *found))
     about = (
-        f"The paper's SC has {PAPER_GAP:.1%} of FOREST's syntactic score (11.84 of 24.38). Flat falls to that share of "
-        f"the tree at lam = {_PAPER_LAM:g} at this density:"
+        f"The paper's SC has {flat / forest:.1%} of FOREST's syntactic score ({flat} of {forest}). "
+        f"Flat falls to that share of the tree at lam = {_PAPER_LAM:g} at this density:"
     )
     return f"{about}\n\n{_table(('flat', DENSITY.name, 'lam', 'of the seeds'), rows)}"
 
