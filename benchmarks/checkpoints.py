@@ -64,14 +64,14 @@ def main() -> None:
         runs = [Path(work) / name for name in ("whole", "killed")]
         seconds, written = timed_training(asked.counts, runs[0], settings)
         left = killed_training(asked.counts, runs[1], settings, asked.kill * seconds)
-        codes = [(run / "vectors.safetensors").read_bytes() for run in runs]
+        learned = [[(run / f"{name}.safetensors").read_bytes() for name in ("codes", "dictionary")] for run in runs]
     print("| what | figure |\n|---|---|")
     print(f"| all | {seconds:.0f} s |\n| checkpoints | {len(written)} |")
     if written:
         print(f"| one checkpoint | {sum(written) / len(written):.2f} s |")
     print(f"| share of the time | {sum(written) / seconds:.1%} |")
     print(f"| what was left after the kill | {left:.0f} s |")
-    print(f"| bits as without the kill | {'the same' if codes[0] == codes[1] else 'OTHERS'} |")
+    print(f"| bits as without the kill | {'the same' if learned[0] == learned[1] else 'OTHERS'} |")
 
 
 if __name__ == "__main__":

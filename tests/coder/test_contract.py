@@ -31,7 +31,7 @@ from wordforest.coder.rows.base import Loss
 from wordforest.coder.weighted import Weighted, WeightedSettings
 from wordforest.errors import InputError
 from wordforest.runtime.cluster import Cluster
-from wordforest.runtime.machine import Threads
+from wordforest.runtime.machine import Threads, one_blas_thread
 
 FOREST = Forest.complete(1)
 M = len(FOREST)
@@ -70,10 +70,13 @@ every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """A Dask cluster of two workers in this process: what they say to each other takes half of the time."""
+    """A Dask cluster of two workers in this process: what they say to each other takes half of the time.
+
+    A worker holds BLAS to a thread while it works, for the whole process; held here too, the first to end leaves that.
+    """
     distributed = pytest.importorskip("distributed")
     here = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
-    with here, distributed.Client(here, set_as_default=False) as client:
+    with one_blas_thread(), here, distributed.Client(here, set_as_default=False) as client:
         yield Cluster(client)
 
 

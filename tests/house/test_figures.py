@@ -23,13 +23,13 @@ LISTED = tomllib.loads((HOME / "benchmarks" / "reports.toml").read_text(encoding
 
 def known_commits() -> set[str]:
     """Return all commits by their first seven letters; none where there is no history, or only a part of it."""
-    git = ["git", "-C", str(HOME)]
-    if not shutil.which("git") or (HOME / ".git" / "shallow").exists() or not (HOME / ".git").exists():
+
+    def said(*arguments: str) -> list[str]:
+        return subprocess.run(["git", "-C", str(HOME), *arguments], capture_output=True, text=True).stdout.split()
+
+    if not shutil.which("git") or said("rev-parse", "--is-shallow-repository") != ["false"]:
         return set()
-    listed = subprocess.run(
-        [*git, "log", "--all", "--format=%h", "--abbrev=7"], capture_output=True, text=True, check=True
-    )
-    return {commit[:7] for commit in listed.stdout.split()}
+    return {commit[:7] for commit in said("log", "--all", "--format=%h", "--abbrev=7")}
 
 
 RECORDS = {
