@@ -2,15 +2,18 @@
 
 python benchmarks/pictures.py CORPUS [--out docs/pictures] [--runs build/pictures]
 python benchmarks/pictures.py --slices RUN
+python benchmarks/pictures.py --addresses FOLDER --posts FOLDER
 
 Trains what is missing under --runs: FOREST with 52 and 520 dimensions, PCA with 520, a readable forest. English text of
 at least some million words is needed for the built-in word lists. Chromium is needed for the page. --slices draws what
-compare finds in a run of the State of the Union addresses, trained with their decades as slices, and nothing else.
+compare finds in a run of the State of the Union addresses, trained with their decades as slices, and nothing else;
+--addresses and --posts what forests.py has left in its --work: the pictures are of the forests in docs/reports.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import shutil
 import subprocess
 import sys
@@ -64,6 +67,16 @@ FIGURES = {
         "man-woman",
     ),
 }
+ADDRESSES = (  # what the tutorial tells of, by the first words of a node
+    "banks paper bank",
+    "form constitutional exercise",
+    "bonds coinage coin",
+    "corporations publicity combinations",
+    "fighting enemy victory",
+    "missile strategic arms",
+    "terrorist qaida terror",
+    "health care benefits",
+)
 
 
 def wordforest(*arguments: str) -> None:
@@ -75,6 +88,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", nargs="?", help="text, or a counts folder")
     parser.add_argument("--slices", type=Path, help="a run with slices", metavar="RUN")
+    parser.add_argument("--addresses", type=Path, help="what forests.py addresses works in", metavar="FOLDER")
+    parser.add_argument("--posts", type=Path, help="what forests.py posts works in", metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     parser.add_argument("--runs", type=Path, default=Path("build/pictures"))
     options = parser.parse_args()
@@ -82,9 +97,15 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     if options.slices:
         draw_slices(options.slices, runs, out)
+    if options.addresses:
+        draw_addresses(options.addresses / "placed", out)
+    if options.posts:
+        for kind in ("sunburst", "treemap", "groups"):
+            draw("documents-news-" + kind, kind, options.posts / "placed", out)
+    if options.slices or options.addresses or options.posts:
         return
     if options.corpus is None:
-        parser.error("give a corpus, or --slices RUN")
+        parser.error("give a corpus, or one of --slices, --addresses and --posts")
     counts = Path(options.corpus)
     if not (counts / "counts.safetensors").exists():
         counts = runs / "counts"
@@ -115,6 +136,19 @@ def draw_slices(run: Path, runs: Path, out: Path) -> None:
     subprocess.run([*tool, str(run), "--compare", str(folder), "--out", str(page)], check=True)
     for picture in (page, figure):
         shrink(picture)
+
+
+def draw_addresses(placed: Path, out: Path) -> None:
+    """Draw shares of the nodes that the tutorial tells of, over time."""
+    with (placed / "nodes.csv").open(encoding="utf-8", newline="") as file:
+        number = {row["label"]: row["node"] for row in csv.DictReader(file)}
+    chosen = [next(number[label] for label in number if label.startswith(words)) for words in ADDRESSES]
+    draw("documents-sotu-time", "time", placed, out, "--nodes", ",".join(chosen))
+
+
+def draw(name: str, kind: str, folder: Path, out: Path, *options: str) -> None:
+    wordforest("draw", kind, str(folder), "--out", str(out / f"{name}.png"), "--force", *options)
+    shrink(out / f"{name}.png")
 
 
 def shrink(picture: Path) -> None:

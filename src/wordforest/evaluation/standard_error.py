@@ -55,9 +55,9 @@ def spearman_effects(x: Array, y: Array) -> Array:
 def over_items(effects: Array, clusters: Ids, *, within_relations: bool = False) -> Variance:
     """Return the variance of the sum of effects (n,) of items with two clusters each, (n, 2), or none, (n, 0).
 
-    V = sum over clusters of S^2 - sum over couples of two clusters of T^2, with S and T the sums of the effects of their
-    items: an item and another that share a cluster are counted once. It is never less than sum T^2, that of couples
-    which vary alone. ``within_relations``: items are drawn within the relations that link clusters, so effects are
+    V = sum over clusters of S^2 - sum over couples of two clusters of T^2, with S and T the sums of the effects of
+    their items: an item and another that share a cluster are counted once. It is never less than sum T^2 over all
+    couples, which vary alone. ``within_relations``: items are drawn within the relations that link clusters, so effects are
     centred in each. S^2 of G clusters is too small by (G - 2)^2 / G(G - 1), since effects add up to 0.
     """
     if not clusters.shape[1]:
