@@ -93,24 +93,27 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     parser.add_argument("--runs", type=Path, default=Path("build/pictures"))
     options = parser.parse_args()
-    runs, out = options.runs, options.out
-    out.mkdir(parents=True, exist_ok=True)
+    options.out.mkdir(parents=True, exist_ok=True)
     if options.slices:
-        draw_slices(options.slices, runs, out)
+        draw_slices(options.slices, options.runs, options.out)
     if options.addresses:
-        draw_addresses(options.addresses / "placed", out)
+        draw_addresses(options.addresses / "placed", options.out)
     if options.posts:
         for kind in ("sunburst", "treemap", "groups"):
-            draw("documents-news-" + kind, kind, options.posts / "placed", out)
-    if options.slices or options.addresses or options.posts:
-        return
-    if options.corpus is None:
+            draw(f"documents-news-{kind}", kind, options.posts / "placed", options.out)
+    if options.corpus:
+        draw_corpus(options.corpus, options.runs, options.out)
+    elif not (options.slices or options.addresses or options.posts):
         parser.error("give a corpus, or one of --slices, --addresses and --posts")
-    counts = Path(options.corpus)
+
+
+def draw_corpus(corpus: str, runs: Path, out: Path) -> None:
+    """Draw all that comes of one text: figures of draw, states of the page, and the recording."""
+    counts = Path(corpus)
     if not (counts / "counts.safetensors").exists():
         counts = runs / "counts"
         if not (counts / "counts.safetensors").exists():
-            wordforest("count", options.corpus, "--out", str(counts))
+            wordforest("count", corpus, "--out", str(counts))
     for name, command in MODELS.items():
         if not (runs / name / "codes.safetensors").exists():
             here = [str(counts) if part == "COUNTS" else part for part in command]
@@ -122,8 +125,8 @@ def main() -> None:
     subprocess.run([*page, "--out", str(out), "--words", "king", "queen", "president"], check=True)
     for picture in [*out.glob("explorer-*.png"), out / "forest.png"]:
         shrink(picture)
-    if Path(options.corpus).is_file():  # counts are no text to train on
-        tool = [sys.executable, str(Path(__file__).with_name("recording.py")), options.corpus]
+    if Path(corpus).is_file():  # counts are no text to train on
+        tool = [sys.executable, str(Path(__file__).with_name("recording.py")), corpus]
         subprocess.run([*tool, "--out", str(out / "recording.svg")], check=True)
 
 

@@ -57,8 +57,8 @@ def over_items(effects: Array, clusters: Ids, *, within_relations: bool = False)
 
     V = sum over clusters of S^2 - sum over couples of two clusters of T^2, with S and T the sums of the effects of
     their items: an item and another that share a cluster are counted once. It is never less than sum T^2 over all
-    couples, which vary alone. ``within_relations``: items are drawn within the relations that link clusters, so effects are
-    centred in each. S^2 of G clusters is too small by (G - 2)^2 / G(G - 1), since effects add up to 0.
+    couples, which vary alone. ``within_relations``: items are drawn within the relations that link clusters, so
+    effects are centred in each. S^2 of G clusters is too small by (G - 2)^2 / G(G - 1), since effects add up to 0.
     """
     if not clusters.shape[1]:
         return _alone(effects)
