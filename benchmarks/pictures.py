@@ -99,8 +99,7 @@ def main() -> None:
     if options.addresses:
         draw_addresses(options.addresses / "placed", options.out)
     if options.posts:
-        for kind in ("sunburst", "treemap", "groups"):
-            draw(f"documents-news-{kind}", kind, options.posts / "placed", options.out)
+        draw_posts(options.posts / "placed", options.out)
     if options.corpus:
         draw_corpus(options.corpus, options.runs, options.out)
     elif not (options.slices or options.addresses or options.posts):
@@ -149,9 +148,16 @@ def draw_addresses(placed: Path, out: Path) -> None:
     draw("documents-sotu-time", "time", placed, out, "--nodes", ",".join(chosen))
 
 
+def draw_posts(placed: Path, out: Path) -> None:
+    """Draw topics as rings and as rectangles, of two levels so that labels have room, and by group."""
+    draw("documents-news-groups", "groups", placed, out)
+    for kind in ("sunburst", "treemap"):
+        draw(f"documents-news-{kind}", kind, placed, out, "--depth", "1")
+        shrink(out / f"documents-news-{kind}.png")
+
+
 def draw(name: str, kind: str, folder: Path, out: Path, *options: str) -> None:
-    wordforest("draw", kind, str(folder), "--out", str(out / f"{name}.png"), "--force", *options)
-    shrink(out / f"{name}.png")
+    wordforest("draw", kind, str(folder), "--out", str(out / f"{name}.png"), "--force", "--dpi", "110", *options)
 
 
 def shrink(picture: Path) -> None:
