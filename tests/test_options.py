@@ -163,7 +163,7 @@ def test_words_of_a_small_additive_forest_have_room_for_a_path():
     assert TrainSettings(additive=True, trees=2).wanted_density == pytest.approx(6 / 26)
     assert TrainSettings(additive=True, trees=1, branching=()).wanted_density == 0.5
     assert TrainSettings(trees=2).wanted_density == 0.5
-    assert TrainSettings(additive=True, density=0.01).wanted_density == 0.01
+    assert TrainSettings(additive=True, lam="auto", density=0.01).wanted_density == 0.01
 
 
 def test_the_readme_says_what_each_preset_is_for_and_what_it_costs():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ from wordforest.coder.losses import weighing
 from wordforest.coder.penalties import NonNegativeL1, Penalty, forest_penalty
 from wordforest.counts.windows import WindowRules
 from wordforest.errors import InputError
-from wordforest.options import OPTIONS, PRESETS, Checked, check_known, default, usual_density
+from wordforest.options import LEARNERS, OPTIONS, PRESETS, Checked, check_known, default, usual_density
 from wordforest.text import TextRules, WordRules
 from wordforest.text.reader import Errors
 from wordforest.text.tokenizer import Tokenizer
@@ -124,7 +125,15 @@ class TrainSettings(AssociationSettings):
         if self.init == "spectral" and self.nonnegative:
             raise InputError("a spectral start has negative values. Use init random, rows or nested.")
         if self.grow and self.init != "nested":
-            raise InputError(f"grow needs nested clusters, but init = {self.init}. Use init nested, or a preset.")
+            raise InputError(
+                f"grow needs nested clusters, but init = {self.init}. Use init nested, or the preset readable."
+            )
+        if self.density is not None and self.lam != "auto":
+            raise InputError(
+                f"density = {self.density} has no effect on lam = {self.lam}. Use lam auto, or leave density out."
+            )
+        if self.spectrum != default("spectrum") and self.init != "spectral":
+            raise InputError(f"spectrum = {self.spectrum} has no effect on init = {self.init}. Use init spectral.")
         _ = self.penalty_over(self.forest)
 
     @property
@@ -140,12 +149,19 @@ class TrainSettings(AssociationSettings):
         for name in (one.name for one in fields(self)):
             takers = OPTIONS[name].takers
             if self.kind not in takers and getattr(self, name) != default(name):
-                learner = "online" if "online" in takers else "additive" if "additive" in takers else "entries"
-                plain = " without weights, zeros and additive" if learner == self.learner else ""
-                raise InputError(
-                    f"{name} = {getattr(self, name)} is for the learner {learner}{plain} alone. "
-                    f"Use it, or leave {name} out."
-                )
+                raise InputError(f"{name} = {getattr(self, name)} {self._what_to_do(name, takers)}")
+
+    def _what_to_do(self, name: str, takers: Collection[str]) -> str:
+        """Return why an option has no place here, and how to go on."""
+        learners = [one for one in LEARNERS if one in takers]
+        if self.kind == "entries" or learners == ["entries"]:
+            learner = "entries" if learners == ["entries"] else "online"
+            return f"is for the learner {learner} alone. Use it, or leave {name} out."
+        if self.kind == "online":
+            return f"needs additive = True, as in the preset readable. Set it, or leave {name} out."
+        weighed = {"weights": self.weights, "zeros": self.zeros}
+        own = [f"{one} = {value}" for one, value in weighed.items() if value not in ("none", 1)]
+        return f"does not go with {'additive = True' if self.additive else ' and '.join(own)}. Leave one of them out."
 
     @property
     def forest(self) -> Forest:

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import wordforest as wf
 from tests.cli.shell import RUN_FILES, done, refused
 from tests.documents.collection import collection
 from wordforest import store
+from wordforest.explorer.model import open_models
 
 TEXTS, SUBJECTS = collection()
 COLUMNS = ("--text", "body", "--id", "name")
@@ -87,6 +89,36 @@ def test_nodes_are_merged_and_hidden(topics: Path, docs: Path, tmp_path: Path) -
     assert "as 13,26" in refused(*given, tmp_path / "b", "--hide", "x")
     assert "numbered from 0 to 11" in refused(*given, tmp_path / "b", "--hide", "99")
     assert "same parent" in refused(*given, tmp_path / "b", "--merge", f"{root},{a}")
+
+
+def test_nodes_named_and_merged_in_python_are_so_in_every_command(topics: Path, docs: Path, tmp_path: Path) -> None:
+    forest = wf.load_topics(topics).merge_topics([1, 2]).set_topic_labels({1: "One Of Two"})
+    wf.save_topics(tmp_path / "run", forest)
+    words = {word for word, _ in forest.get_topic(1, 20)}
+    done("documents", tmp_path / "run", docs, *COLUMNS, "--out", tmp_path / "placed", "--quiet")
+    assert store.load_documents(tmp_path / "placed").nodes["label"][1] == "One Of Two"
+    assert len(store.read_vectors(tmp_path / "run").forest) == len(forest.forest_) == 11
+    assert "One Of Two" in done("inspect", tmp_path / "run").stdout
+    done("export", tmp_path / "run", tmp_path / "run.ttl")
+    assert "One Of Two" in (tmp_path / "run.ttl").read_text()
+    model = open_models([str(tmp_path / "run")], documents=tmp_path / "placed")[0]
+    assert model.labels[1] == ("One Of Two",)
+    assert model.documents.vectors.given_labels == {1: "One Of Two"}
+    for folder in (tmp_path / "placed", docs):
+        lines = done("concordance", tmp_path / "run", folder, "1", "--format", "jsonl", *COLUMNS).stdout.splitlines()
+        assert {json.loads(line)["keyword"].lower() for line in lines} <= words
+
+
+def test_documents_merged_by_the_command_are_searched_by_their_own_nodes(
+    topics: Path, docs: Path, tmp_path: Path
+) -> None:
+    done("documents", topics, docs, *COLUMNS, "--merge", "1,2", "--out", tmp_path / "placed", "--quiet")
+    expected = wf.load_topics(topics).merge_topics([1, 2]).get_topic(2, 20)
+    lines = done("concordance", topics, tmp_path / "placed", "2", "--format", "jsonl").stdout.splitlines()
+    assert {json.loads(line)["keyword"].lower() for line in lines} <= {word for word, _ in expected}
+    done("documents", topics, docs, *COLUMNS, "--out", tmp_path / "plain", "--quiet")
+    said = refused("concordance", topics, tmp_path / "placed", tmp_path / "plain", "2")
+    assert "were merged or hidden otherwise" in said
 
 
 def test_stop_words_and_given_names(topics: Path, docs: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import wordforest as wf
 from tests.documents.collection import collection
-from wordforest.documents.shares import DocumentShares, hide, merge
+from wordforest.documents.shares import DocumentShares
 from wordforest.documents.space import Space
 from wordforest.documents.topics import TopicSettings, usual_levels
 from wordforest.errors import InputError
@@ -237,17 +237,6 @@ def test_hiding_takes_a_node_and_all_below(topics: wf.TopicForest) -> None:
     assert len(hidden.forest_.roots) == 3
     after = int(topics.forest_.roots[2])  # whose number is smaller now
     assert hidden.get_topic(root, 1)[0][0] == topics.get_topic(after, 1)[0][0]
-
-
-def test_nodes_of_different_parents_are_not_merged() -> None:
-    forest = wf.Forest.complete(2, (2,))
-    for nodes in ([1, 4], [0], [0, 1]):
-        with pytest.raises(InputError, match="same parent"):
-            merge(forest, nodes)
-    with pytest.raises(InputError, match="at least one"):
-        hide(forest, [0, 3])
-    with pytest.raises(InputError, match="does not exist"):
-        hide(forest, [9])
 
 
 def test_frames_are_those_of_bertopic(topics: wf.TopicForest) -> None:

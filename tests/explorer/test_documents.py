@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 
 from tests.explorer.made import DOCUMENTS, FOREST, NAMES, made_documents, made_run
-from wordforest.documents.shares import edited_vectors
 from wordforest.documents.topics import TopicSettings
 from wordforest.errors import InputError
 from wordforest.explorer import documents as module
@@ -139,17 +138,6 @@ def test_documents_of_another_forest_are_refused(collection):
     vectors = Vectors(["a"], [[1.0, 2.0]])
     with pytest.raises(InputError, match=r"forest of 9 nodes .* \(2 nodes\)"):
         open_collection(collection.folder.folder, vectors, {})
-
-
-def test_nodes_that_were_merged_and_hidden_are_so_in_the_words_as_well():
-    vectors = made_run().vectors
-    vectors = Vectors(vectors.words, abs(vectors.matrix), forest=FOREST, labels={5: "five"}, nodes={"use": [0.5] * 9})
-    found = edited_vectors(vectors, [["merge", [2, 3]], ["hide", [7]]])  # node 3 becomes 2, so node 8 is 7 then
-    assert found.forest.parent.tolist() == [-1, 0, 1, 0, -1, 4, 4]
-    assert found.given_labels == {4: "five"}
-    assert found.dense[:, 2] == pytest.approx(vectors.dense[:, 2] + vectors.dense[:, 3])
-    assert found.dense[:, 4] == pytest.approx(vectors.dense[:, 5])
-    assert found.nodes["use"][4] == pytest.approx(np.mean(found.dense[:, 4] > 0))
 
 
 def test_a_file_keeps_typical_documents_first_and_says_how_many(read, collection):

@@ -209,6 +209,9 @@ def explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         came, code = ("terminated", 143) if isinstance(error, Terminated) else ("interrupted", 130)
         return f"{came}. Nothing was left half written.{notes or ' Run the command again.'}", code
+    if isinstance(error, NotADirectoryError) and error.filename:
+        file = next((one for one in Path(error.filename).parents if one.is_file()), error.filename)
+        return f"error: {file}: expected a folder, but this is a file. Choose another path.", 2
     if isinstance(error, OSError):
         what_to_do = _FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else "Check the disk and the permissions."
         return f"error: {error}. {what_to_do}{notes}", 1

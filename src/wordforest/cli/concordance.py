@@ -40,7 +40,7 @@ def concordance(
 
     is_run = store.is_run_folder(Path(run))
     loaded = store.load_run(Path(run)) if is_run else None
-    vectors = loaded.vectors if loaded else read_vectors(run)
+    vectors = _as_placed(loaded, docs) if loaded else read_vectors(run)
     found = search(
         _documents(docs, Columns(text, id), errors),
         vectors,
@@ -58,6 +58,19 @@ def concordance(
         terminal.deliver_csv([asdict(line) for line in found.lines], [one.name for one in fields(ContextLine)])
     else:
         terminal.show_context(found, _NAME)
+
+
+def _as_placed(run: Any, names: list[str]) -> Any:
+    """Return the vectors of a run, with nodes merged and hidden as in the documents folders among the names."""
+    from wordforest import store
+    from wordforest.errors import InputError
+    from wordforest.vectors.edits import as_edited
+
+    folders = [name for name in names if store.is_documents_folder(Path(name))]
+    edits = [store.load_documents(name).config.get("edits", []) for name in folders]
+    if any(one != edits[0] for one in edits):
+        raise InputError(f"nodes of {folders[0]} and another folder were merged or hidden otherwise. Name one of them.")
+    return as_edited(run.learned, run.config, edits[0]) if edits else run.vectors
 
 
 def _documents(names: list[str], columns: Any, errors: Any) -> Iterator[Any]:

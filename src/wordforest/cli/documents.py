@@ -173,6 +173,10 @@ def _read(file: Path | None) -> Any:
         return read_vectors(str(file))
     import numpy as np
 
+    from wordforest.runtime.disk import no_such_file
+
+    if not file.exists():
+        raise InputError(no_such_file(str(file)))
     try:
         return np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:

@@ -226,7 +226,7 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "them out, or additive."
             )
         self._check_active(forest, loss)
-        check_learning_fits(X.shape[0], X.shape[1], len(forest))
+        check_learning_fits(len(forest), *X.shape)
         if sample_weight is not None and not (loss.is_plain and self.learner == "online"):
             raise InputError("rows and pairs have weights. Multiply the weights of a row's pairs by the row's instead.")
         tol_of = OPTIONS["tol_of"].check(self.tol_of)

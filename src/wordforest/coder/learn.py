@@ -280,7 +280,8 @@ class _Loop:
             self.notices.append(f"the objective still falls after {learner.epochs} passes. Allow more epochs.")
 
 
-def check_learning_fits(n_words: int, n_contexts: int, n_components: int) -> None:
-    """Refuse sizes whose codes, dictionary and statistics do not fit into the memory of this machine."""
-    V, C, M = n_words, n_contexts, n_components
-    check_room(f"a dictionary of {M:,} atoms for {V:,} words and {C:,} contexts", 4.0 * M * (V + 3 * C) + 24.0 * M * M)
+def check_learning_fits(n_components: int, n_words: int = 0, n_contexts: int = 0) -> None:
+    """Refuse sizes whose codes, dictionary and statistics do not fit into this machine's memory; 0 is not known yet."""
+    M, V, C = n_components, n_words, n_contexts
+    of_what = f" for {V:,} words and {C:,} contexts" if V and C else ""
+    check_room(f"a dictionary of {M:,} atoms{of_what}", 4.0 * M * (V + 3 * C) + 24.0 * M * M)

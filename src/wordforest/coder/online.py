@@ -140,7 +140,7 @@ class Online(Learner):
         (V, C), M = rows.shape, n_components if start is None else start.shape[1]
         if V < 1 or C < 1:
             raise InputError(f"X has shape {rows.shape}, but learning needs at least one word and one context.")
-        check_learning_fits(rows.words_here, C, M)
+        check_learning_fits(M, rows.words_here, C)
         self.M, self.anneals = M, isinstance(penalty, MostActive)  # codes found greedily may get worse
         given = {"weights": weights, "lengths": lengths}
         self.words: Words = {name: rows.own(values) for name, values in given.items() if values is not None}

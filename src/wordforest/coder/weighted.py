@@ -159,7 +159,7 @@ class Weighted(Learner):
         self.M = n_components if start is None else start[0].shape[1]
         self.epochs, self.tol, self.tol_of = settings.epochs, settings.tol, settings.tol_of
         self.revive, self.nonnegative = settings.revive, settings.nonnegative
-        check_learning_fits(rows.words_here, rows.shape[1], self.M)
+        check_learning_fits(self.M, rows.words_here, rows.shape[1])
         check_range(rows.finite_squares(), loss.heaviest, rows.dtype)
         self.words, self.contexts = rows.weighted(loss, self.M)
         self.gap = float("nan")

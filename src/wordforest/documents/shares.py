@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,10 @@ from wordforest.coder.rows import as_rows
 from wordforest.documents.space import Space
 from wordforest.errors import InputError
 from wordforest.runtime.machine import Executor, Threads, one_blas_thread
-from wordforest.vectors import Vectors, forest_of
+from wordforest.vectors.edits import Edit, after
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Dense: TypeAlias = NDArray[np.float32]
-Edit: TypeAlias = tuple[Literal["merge", "hide"], Sequence[int]]
 
 _TOL = 3e-5  # of |y|, by which a node still moves when a document is coded: shares are read to three digits
 _BLOCK = 1 << 12  # documents that are looked at together
@@ -168,89 +167,13 @@ class DocumentShares:
 
 def edited(placed: DocumentShares, edits: Sequence[Edit]) -> DocumentShares:
     """Return documents after nodes were merged or hidden, one edit after the other; nodes get new numbers."""
-    for kind, nodes in edits:
-        forest, places = new_places(placed.forest, kind, nodes)
-        kept = np.flatnonzero(places >= 0)
-        ones = np.ones(len(kept), dtype=np.float32)
-        moves = sparse.csr_array((ones, (kept, places[kept])), shape=(len(places), len(forest)))
-        first = np.full(len(forest), len(places))
-        np.minimum.at(first, places[kept], kept)
-        shares = sparse.csr_array(placed.shares @ moves)
-        shares.sort_indices()
-        placed = replace(
-            placed,
-            shares=shares,
-            forest=forest,
-            labels=[placed.labels[i] for i in first],
-            stability=None if placed.stability is None else placed.stability[first],
-        )
-    return placed
-
-
-def edited_vectors(vectors: Vectors, edits: Sequence[Edit]) -> Vectors:
-    """Return vectors whose nodes were merged and hidden as those of documents were."""
     if not edits:
-        return vectors
-    given = [vectors.given_labels.get(node, "") for node in range(vectors.n_dimensions)]
-    stability = vectors.nodes.get("stability")
-    codes = sparse.csr_array(vectors.matrix)
-    on_forest = edited(DocumentShares(vectors.words, codes, forest_of(vectors), given, stability), edits)
-    labels = {node: label for node, label in enumerate(on_forest.labels) if label}
-    nodes = {} if on_forest.stability is None else {"stability": on_forest.stability}
-    made = Vectors(vectors.words, on_forest.shares, forest=on_forest.forest, labels=labels, nodes=nodes)
-    if "use" not in vectors.nodes:
-        return made
-    nodes["use"] = made.uses() / len(made)
-    return Vectors(made.words, made.matrix, forest=made.forest, labels=labels, nodes=nodes)
-
-
-def new_places(forest: Forest, kind: str, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:
-    """Return the forest after an edit, and the new number of every node, -1 for none, (M,)."""
-    return (merge if kind == "merge" else hide)(forest, nodes)
-
-
-def merge(forest: Forest, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:
-    """Make nodes of one parent one, the first of them, which gets their children; parents keep their shares."""
-    nodes = _checked(forest, nodes)
-    if len(nodes) < 2 or len({int(forest.parent[node]) for node in nodes}) > 1:
-        raise InputError(f"nodes {nodes} cannot be made one: name two or more with the same parent, or merge parents.")
-    into = np.arange(len(forest))
-    into[nodes] = nodes[0]
-    parent = np.where(forest.parent >= 0, into[forest.parent], -1)
-    order = _preorder(parent, [i for i in range(len(forest)) if into[i] == i])
-    number = {node: place for place, node in enumerate(order)}
-    return (
-        Forest([number.get(int(parent[node]), -1) for node in order]),
-        np.array([number[int(node)] for node in into]),
+        return placed
+    made = after(placed.forest, edits)
+    return replace(
+        placed,
+        shares=made.columns(placed.shares),
+        forest=made.forest,
+        labels=[placed.labels[node] for node in made.first],
+        stability=None if placed.stability is None else placed.stability[made.first],
     )
-
-
-def hide(forest: Forest, nodes: Sequence[int]) -> tuple[Forest, NDArray[np.int64]]:
-    """Take nodes and all below them away; parents keep their shares."""
-    shown = np.ones(len(forest), dtype=np.bool_)
-    for node in _checked(forest, nodes):
-        shown[node : forest.end[node]] = False
-    if not shown.any():
-        raise InputError("all nodes would be hidden. Leave at least one.")
-    places = np.where(shown, np.cumsum(shown) - 1, -1)
-    parent = forest.parent[shown]
-    return Forest(np.where(parent >= 0, places[parent], -1)), places
-
-
-def _preorder(parent: NDArray[Any], nodes: list[int]) -> list[int]:
-    """Return nodes, children after their parents and before those of others."""
-    below: dict[int, list[int]] = {}
-    for node in nodes:
-        below.setdefault(int(parent[node]), []).append(node)
-    order, waiting = [], below.get(-1, [])[::-1]
-    while waiting:
-        order.append(node := waiting.pop())
-        waiting += below.get(node, [])[::-1]
-    return order
-
-
-def _checked(forest: Forest, nodes: Sequence[int]) -> list[int]:
-    for node in nodes:
-        if not 0 <= node < len(forest):
-            raise InputError(f"node {node} does not exist: nodes are numbered from 0 to {len(forest) - 1}.")
-    return list(dict.fromkeys(map(int, nodes)))

@@ -28,7 +28,7 @@ from wordforest.coder.stability import node_stability
 from wordforest.coder.starts import NestedStart
 from wordforest.documents import groups, tables
 from wordforest.documents.bags import Bags, count_words, join_bags, learn_words
-from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited, edited_vectors, new_places
+from wordforest.documents.shares import DocumentCoder, DocumentShares, Shares, edited
 from wordforest.documents.space import WordEmbeddings, space_of_documents
 from wordforest.errors import InputError
 from wordforest.options import OPTIONS, usual_density
@@ -39,6 +39,7 @@ from wordforest.runtime.progress import Reporter, as_reporter
 from wordforest.text import RARE, TextRules, Vocabulary, WordRules
 from wordforest.text.documents import Document, read_documents
 from wordforest.vectors import Vectors
+from wordforest.vectors.edits import Edit, after, edited_vectors
 
 CSR: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Learn: TypeAlias = Callable[[Any, Plan], Fitted]
@@ -510,14 +511,14 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def vectors_(self) -> Vectors:
-        """The words on the forest, as merged and hidden.
+        """The words on the forest, as merged, hidden and named.
 
         Examples:
             >>> topics.vectors_.n_dimensions
             2
         """
         check_is_fitted(self, "topics_")
-        return edited_vectors(self.topics_.vectors, self._edits)
+        return edited_vectors(self.topics_.vectors, self._edits, self._names)
 
     @property
     def components_(self) -> NDArray[np.float32]:
@@ -591,7 +592,7 @@ class TopicForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _edit(self, edit: Edit) -> TopicForest:
         placed = self._fitted()
-        _, places = new_places(placed.forest, *edit)
+        places = after(placed.forest, [edit]).places
         self.documents_ = edited(placed, [edit])
         self._edits.append(edit)
         self._names = {int(places[node]): name for node, name in self._names.items() if places[node] >= 0}

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wordforest.documents.concordance import Sort, concordance
-from wordforest.documents.shares import edited_vectors
 from wordforest.errors import InputError
 from wordforest.reading.columns import branch_shares
 from wordforest.reading.labels import is_grammar, node_words
@@ -26,6 +25,7 @@ from wordforest.store import DocumentsFolder, load_documents
 from wordforest.text import TextRules
 from wordforest.text.places import WordFinder
 from wordforest.vectors import Vectors, forest_of, is_marker, largest
+from wordforest.vectors.edits import as_edited
 
 LISTED = 20  # documents of a page
 KEPT = 300  # documents of a page that is sent as a file
@@ -238,14 +238,13 @@ class Collection:
         return found
 
 
-def open_collection(folder: str | Path, vectors: Vectors, config: dict[str, Any]) -> Collection:
-    """Return the documents of a folder that were read with a run of these vectors and settings.
+def open_collection(folder: str | Path, learned: Vectors, config: dict[str, Any]) -> Collection:
+    """Return the documents of a folder that were read with a run of these vectors, as learned, and settings.
 
     Where nodes of the folder were merged or hidden, they are in its vectors as well.
     """
     found = load_documents(folder)
-    edits = found.config.get("edits", [])
-    return Collection(found, edited_vectors(vectors, edits), TextRules.of(config))
+    return Collection(found, as_edited(learned, config, found.config.get("edits", [])), TextRules.of(config))
 
 
 def kept_rows(collection: Collection, most: int = KEPT) -> list[int]:

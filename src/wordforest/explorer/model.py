@@ -129,17 +129,21 @@ def open_models(
         for name in names
     ]
     models = [build_model(title, source) for title, source in zip(titles, sources, strict=True)]
-    folders = [Path(name) if isinstance(source, Run) else None for name, source in zip(names, sources, strict=True)]
+    configs = [source.config if isinstance(source, Run) else {} for source in sources]
+    folders = [  # notes of a folder have the numbers of the nodes that were learned
+        Path(name) if isinstance(source, Run) and not config.get("edits") else None
+        for name, source, config in zip(names, sources, configs, strict=True)
+    ]
     models = [
         replace(model, stop_words=stop_words, folder=folder) for model, folder in zip(models, folders, strict=True)
     ]
     if documents is not None:
-        config = sources[0].config if isinstance(sources[0], Run) else {}
-        found = open_collection(documents, models[0].vectors, config)
-        is_edited = found.vectors is not models[0].vectors
-        D = None if is_edited else models[0].dictionary
-        kept: Any = {"folder": None, "notes": dict(found.vectors.notes)} if is_edited else {}
-        models[0] = replace(models[0], vectors=found.vectors, dictionary=D, documents=found, **kept)
+        learned = sources[0].learned if isinstance(sources[0], Run) else sources[0]
+        found = open_collection(documents, learned, configs[0])
+        models[0] = replace(models[0], documents=found)
+        if found.folder.config.get("edits", []) != configs[0].get("edits", []):
+            changed: Any = {"folder": None, "dictionary": None, "notes": dict(found.vectors.notes)}
+            models[0] = replace(models[0], vectors=found.vectors, **changed)
     if compare is not None:
         models[0] = replace(models[0], slices=open_slices(compare, models[0].forest))
     return models
@@ -152,7 +156,7 @@ def build_model(name: str, source: Run | Vectors) -> Model:
         raise InputError(f"{name}: {len(vectors)} words of {vectors.n_dimensions} dimensions leave nothing to show.")
     if not isinstance(source, Run):
         return Model(name, vectors, notes=dict(vectors.notes))
-    D = source.dictionary
+    D = None if source.config.get("edits") else source.dictionary
     D = D[: len(vectors)] if D is not None and len(D) - len(source.ngrams) == len(vectors) else None
     return Model(name, vectors, source.counts, D, notes=dict(vectors.notes))
 

@@ -12,7 +12,7 @@ from wordforest import __version__, store
 from wordforest.interop.source import Model, as_run
 from wordforest.reading import as_text, outline
 from wordforest.store import Run
-from wordforest.vectors import Vectors
+from wordforest.vectors import Vectors, forest_of
 
 _TAGS = ["wordforest", "word-vectors", "sparse-coding", "interpretability"]
 _SHOWN = 3  # trees of the forest, as an example
@@ -66,7 +66,8 @@ def model_card(run: Run, title: str, fields: Mapping[str, Any], scores: Sequence
 
 
 def _facts(run: Run) -> str:
-    vectors, depths = run.vectors, int(run.forest.depth.max(initial=-1)) + 1
+    vectors, forest = run.vectors, forest_of(run.vectors)
+    n_levels = int(forest.depth.max(initial=-1)) + 1
     corpus = _names(run.config.get("corpus") or run.config.get("documents") or ["unknown"])
     tokens = f", {int(run.counts.sum()):,} running words" if run.counts.any() else ""
     return (
@@ -74,7 +75,7 @@ def _facts(run: Run) -> str:
         f"{run.config.get('versions', {}).get('wordforest', __version__)}.\n\n"
         "| | |\n|---|---|\n"
         f"| words | {len(vectors):,} |\n"
-        f"| dimensions | {vectors.n_dimensions:,} nodes in {len(run.forest.roots):,} trees of {depths} levels |\n"
+        f"| dimensions | {len(forest):,} nodes in {len(forest.roots):,} trees of {n_levels} levels |\n"
         f"| values that are not zero | {vectors.density():.1%} |\n"
         f"| learned from | {_short(corpus)}{tokens} |"
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from wordforest.documents.shares import DocumentShares, MeanCoder, edited, edited_vectors
+from wordforest.documents.shares import DocumentShares, MeanCoder, edited
 from wordforest.documents.space import word_weights
 from wordforest.documents.topics import Topics, join_shares
 from wordforest.errors import InputError
@@ -68,10 +68,7 @@ class WordForestVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         self.topics_, self.edits_ = document_coder(model), source.config.get("edits", ())
         if self.tokenizer is not None:
             self.topics_ = replace(self.topics_, rules=replace(self.topics_.rules, tokenizer=self.tokenizer))
-        vectors = edited_vectors(source.vectors, self.edits_)
-        names = {int(node): name for node, name in source.config.get("names", {}).items()}
-        labels = {**vectors.given_labels, **names}
-        self.vectors_ = Vectors(vectors.words, vectors.matrix, forest=vectors.forest, labels=labels)
+        self.vectors_ = source.vectors
         return self
 
     def transform(self, documents: Any) -> Any:

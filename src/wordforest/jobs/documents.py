@@ -18,7 +18,7 @@ from wordforest import store
 from wordforest.coder.clusters import key_of
 from wordforest.documents import groups, tables
 from wordforest.documents.bags import learn_words
-from wordforest.documents.shares import DocumentCoder, DocumentShares, Edit, Shares, edited
+from wordforest.documents.shares import DocumentCoder, DocumentShares, Shares, edited
 from wordforest.documents.space import Space, space_of_codes
 from wordforest.documents.times import binned
 from wordforest.documents.topics import (
@@ -46,6 +46,7 @@ from wordforest.text.documents import Columns, Document, read_documents, read_fi
 from wordforest.text.reader import Corpus
 from wordforest.text.tables import is_missing
 from wordforest.vectors import Vectors
+from wordforest.vectors.edits import Edit
 
 _WORDS = ("tokenizer", "lowercase", "numbers", "phrases")
 _CHUNK = 1 << 12  # documents of a task, and of a step that is not done twice
@@ -165,15 +166,18 @@ def place_documents(
 
     ``tokenizer`` is the function that the run was made with, where it was one of Python: folders keep its name alone.
     """
+    columns = columns or DocumentColumns()
+    if bins is not None and columns.time is None:
+        raise InputError(f"bins = {bins} are of times, but no column of times was named. Name one: --time COLUMN.")
     loaded = run if isinstance(run, Run) else store.load_run(run)
-    topics, columns = topics_of(loaded), columns or DocumentColumns()
+    topics = topics_of(loaded)
     if tokenizer is not None:
         topics = replace(topics, rules=replace(topics.rules, tokenizer=tokenizer))
     rules = topics.rules if errors is None else TextRules.of({**asdict(topics.rules), "errors": errors})
     _refuse(Path(out), store.is_run_folder, "a run")
     if isinstance(embeddings, Vectors):
         raise InputError("vectors of words belong to: wordforest topics. Give embeddings of these documents, or none.")
-    labels = label_nodes(loaded.vectors, LABEL_WORDS, stop_words=stop_words or loaded.config.get("stop_words", ()))
+    labels = label_nodes(loaded.learned, LABEL_WORDS, stop_words=stop_words or loaded.config.get("stop_words", ()))
     _placed(loaded, labels, edits)  # what is wrong with edits is told before the work is done
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, report=report) as job:
         own = {"run": str(run) if isinstance(run, str | Path) else "", "bins": bins, "format": form, **asdict(columns)}
@@ -452,7 +456,7 @@ def topics_of(run: Run) -> Topics:
 
 
 def save_topics(folder: str | Path, forest: TopicForest) -> None:
-    """Write a fitted TopicForest to a folder, as a run; documents stay out of it.
+    """Write a fitted TopicForest to a folder, as a run, in place of the run that a folder holds; documents stay out.
 
     Examples:
         >>> import wordforest as wf

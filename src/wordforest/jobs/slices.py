@@ -200,7 +200,10 @@ def compare(
         if slices is not None:
             own = slices_of(Sliced(documents, slices, bins), vocabulary, rules, job)
         elif documents is not None:
-            raise InputError("documents need slices: the name of a column, 'folder', or a name for each document.")
+            raise InputError(
+                "documents need slices: --slices COLUMN, --slices folder, or, in place of documents, --slice NAME=PATH "
+                "for each; in Python slices= may also be a list with a name for each document."
+            )
         elif isinstance(run, Run):
             raise InputError("a run in memory keeps no texts. Give documents= and slices=, or the folder of the run.")
         else:
@@ -209,7 +212,7 @@ def compare(
         windows = _windows(loaded)
         found = compare_slices(
             own,
-            loaded.vectors,
+            loaded.learned,
             windows,
             code=_coder(loaded, own, windows, job),
             level=level,

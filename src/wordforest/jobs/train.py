@@ -84,7 +84,7 @@ def train(
     corpus = corpus if sliced is None else sliced.corpus
     if cluster is not None:
         _check_cluster(own, out)
-    check_learning_fits(1, 1, len(forest))  # before hours of counting
+    check_learning_fits(len(forest))  # before hours of counting
     names, counting = as_read(corpus, counting)
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
         if job.folder and job.is_complete(store.is_run_folder, asdict(own), (None, "auto")):

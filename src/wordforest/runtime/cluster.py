@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import sys
 import threading
@@ -75,6 +76,11 @@ class Cluster:
             import distributed
         except ImportError:
             raise MissingExtraError("a cluster", "cluster") from None
+        if not re.search(r"^(local:|inproc://)|:\d+$", where):  # with such a client Dask would wait for a minute
+            raise InputError(
+                f"--cluster {where}: expected the address of a scheduler with its port, as in tcp://host:8786, or "
+                "local:N for N processes here."
+            )
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we tell what it would log with tracebacks
         local = _started(where.removeprefix("local:")) if where.startswith("local:") else None
         try:

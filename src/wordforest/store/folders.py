@@ -48,6 +48,7 @@ from wordforest.store.tensors import (
     write_tensors,
 )
 from wordforest.vectors import CSR, NodeNote, Vectors, as_notes, first_non_finite_row
+from wordforest.vectors.edits import as_edited
 
 LABELS = "labels.tsv"  # what somebody noted of nodes
 _FINISH = "Finish it first: the command that began it, with --resume."
@@ -121,11 +122,21 @@ class Run:
 
     @cached_property
     def vectors(self) -> Vectors:
-        """The codes as word vectors.
+        """The codes as word vectors; of topics with nodes as they were merged, hidden and named.
 
         Examples:
             >>> run.vectors
             Vectors(2 words, 2 dimensions, forest=Forest(2 nodes, 1 trees, depth 2))
+        """
+        return as_edited(self.learned, self.config)
+
+    @cached_property
+    def learned(self) -> Vectors:
+        """The codes as they were learned, on the forest of the run, as documents and new words are coded.
+
+        Examples:
+            >>> run.learned is run.vectors
+            True
         """
         return Vectors(self.words, self.codes, forest=self.forest, labels=self.labels, nodes=self.nodes)
 
