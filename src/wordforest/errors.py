@@ -35,6 +35,10 @@ class FullDiskError(InputError):
     """A disk without room for what a job has to write; once there is some, the job can be resumed."""
 
 
+class DownloadError(InputError):
+    """A file that could not be fetched, or not as it should be; later it may be."""
+
+
 class ClusterError(RuntimeError):
     """A cluster that failed while it worked: not the input's fault. The command line exits with code 1."""
 

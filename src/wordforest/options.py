@@ -295,6 +295,7 @@ SHORT_HELP = (
 # Helps and defaults that are too long for a row.
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items()) + "."
 _TOKENIZER = "words: raw text; whitespace: tokenised, a sentence a line; jieba; spacy:MODEL or LANGUAGE; regex:PATTERN."
+_WORKERS = "Threads; any number gives the same result (cbow, sg, cbow-hs, sg-hs: one that repeats itself with 1 alone)."
 _ERRORS = "What to do with bytes that are not UTF-8."
 _COLUMN = "Column of .csv, .tsv, .jsonl and .parquet files to read."
 _SLICES = "Column that says which slice a text belongs to, or folder: that of its file; for compare."
@@ -396,7 +397,7 @@ _PANELS: dict[str, list[Option]] = {
         Option("noise", POSITIVE, 25, "nce", "Noise words for each word."),
     ],
     "Machine": [
-        Option("workers", POSITIVE, None, "all", "Threads; any number gives the same result.", unset="all cores"),
+        Option("workers", POSITIVE, None, "all", _WORKERS, unset="all cores"),
         Option(
             "device",
             choice("cpu", "cuda"),

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import wordforest as wf
-from tests.cli.shell import FAST, RUN_FILES, WORDFOREST, done, environment, same_results, trained
+from tests.cli.shell import FAST, RUN_FILES, WORDFOREST, done, environment, refused, same_results, trained
 from tests.commands import run_command
+from wordforest import store
 from wordforest.cli import train
 from wordforest.evaluation import datasets
 from wordforest.options import PRESETS
@@ -242,3 +243,40 @@ def test_quiet_keeps_warnings(corpus: Path, tmp_path: Path) -> None:
     result = run_command("train", corpus, "--lam", 1e6, "--out", tmp_path / "zero", "--quiet")
     assert result.returncode == 0
     assert "warning: all codes are zero" in result.stderr
+
+
+class TestWhatResumeLeavesAlone:
+    """``--resume`` is no ``--force``: a folder with anything else than what such a command makes is refused."""
+
+    def test_results_of_another_kind(self, corpus, counts, tmp_path):
+        run = trained(corpus, tmp_path / "run")
+        before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+        assert "already exists" in refused("count", corpus, "--out", run, "--resume")
+        assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
+        copy = shutil.copytree(counts, tmp_path / "counts")
+        assert "already exists" in refused("train", corpus, "--out", copy, "--resume")
+        assert store.is_counts_folder(copy)
+
+    def test_files_of_a_user(self, corpus, tmp_path):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "vocab.tsv").write_text("my words")
+        for command in (("train",), ("baseline", "pca"), ("count",)):
+            assert "already exists" in refused(*command, corpus, "--out", tmp_path / "mine", "--resume")
+        assert (tmp_path / "mine" / "vocab.tsv").read_text() == "my words"
+
+    def test_a_complete_run_of_another_text_or_other_counts(self, corpus, tmp_path):
+        run, other = trained(corpus, tmp_path / "run"), tmp_path / "other.txt"
+        other.write_text("a king and a queen\n" * 9)
+        assert "complete already" in done("train", corpus, "--out", run, *FAST[:-1], "--resume").stderr
+        assert "with window = 5, and now it is 3" in refused(
+            "train", corpus, "--out", run, *FAST, "--window", 3, "--resume"
+        )
+        assert "with corpus = " in refused("train", other, "--out", run, *FAST, "--resume")
+        pca = ("baseline", "pca", corpus, "--dimensions", 2, "--out", tmp_path / "pca")
+        done(*pca)
+        assert "with window = 5, and now it is 2" in refused(*pca, "--window", 2, "--resume")
+        assert "complete already" in done(*pca, "--resume").stderr
+
+    def test_a_complete_run_of_a_counts_folder(self, counts, tmp_path):
+        run = trained(counts, tmp_path / "run")
+        assert "complete already" in done("train", counts, "--out", run, *FAST[:-1], "--resume").stderr

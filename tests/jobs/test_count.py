@@ -115,3 +115,11 @@ def test_the_command_reads_a_column_and_says_which(table: Path, tmp_path: Path) 
     assert ended.returncode == 0, ended.stderr
     assert "skipped what is not text" in ended.stderr
     assert "the column 'words' is read as the text" in ended.stderr
+
+
+def test_memory_is_given_as_on_the_command_line(tmp_path):
+    text = ["the cat eats fish", "the dog eats meat"] * 9
+    assert wf.count(text, min_count=1, memory="100M").matrix.nnz == wf.count(text, min_count=1).matrix.nnz
+    assert wf.count_corpus(text, tmp_path / "counts", min_count=1, memory="100M").matrix.nnz
+    with pytest.raises(InputError, match="memory = -5"):
+        wf.train(text, min_count=1, memory=-5)

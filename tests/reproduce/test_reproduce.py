@@ -17,6 +17,7 @@ import pytest
 import wordforest as wf
 from tests.commands import run_command
 from tests.reproduce.small import SMALL, Said
+from wordforest.errors import InputError
 from wordforest.evaluation.standard_error import holm
 from wordforest.reproduce import commands, reproduce
 from wordforest.runtime.progress import Reporter
@@ -68,6 +69,17 @@ def test_a_second_run_does_nothing_and_reports_the_same(made, corpus, data):
     reproduce(made.path, made.out, corpus=[str(corpus)], data=data, report=said)
     assert said.commands == []
     assert json.loads((made.out / "results.json").read_text()) == made.results
+
+
+def test_reports_of_something_else_are_not_replaced(made, corpus, data, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "REPORT.md").write_text("mine")
+    other = tmp_path / "other.toml"
+    other.write_text(made.path.read_text().replace('title = "', 'title = "Another: '))
+    for path, out, said in ((made.path, tmp_path / "mine", "of something else"), (other, made.out, "the report '")):
+        with pytest.raises(InputError, match=said):
+            reproduce(path, out, corpus=[str(corpus)], data=data)
+    assert (tmp_path / "mine" / "REPORT.md").read_text() == "mine"
 
 
 def test_results_hold_settings_seeds_seconds_memory_scores_and_comparisons(made):

@@ -19,7 +19,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from wordforest.errors import ClusterError, InputError, MissingExtraError
+from wordforest.errors import ClusterError, DownloadError, FullDiskError, InputError, MissingExtraError
 from wordforest.options import FLAG, OPTIONS, PRESETS, SHORT_HELP, WORDS, Option, check_known, taken_by
 from wordforest.runtime.progress import Terminated, listening
 
@@ -202,10 +202,10 @@ def _told_again(given: dict[str, Any], options: Container[str]) -> Iterator[None
 def explain(error: BaseException) -> tuple[str, int]:
     """Return what to tell a person about an error, and the exit code."""
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", []))
+    if isinstance(error, ClusterError | DownloadError | FullDiskError):
+        return f"error: {error}", 1
     if isinstance(error, InputError | MissingExtraError):
         return f"error: {error}", 2
-    if isinstance(error, ClusterError):
-        return f"error: {error}", 1
     if isinstance(error, KeyboardInterrupt):
         came, code = ("terminated", 143) if isinstance(error, Terminated) else ("interrupted", 130)
         return f"{came}. Nothing was left half written.{notes or ' Run the command again.'}", code

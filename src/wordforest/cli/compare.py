@@ -69,7 +69,7 @@ def compare(
             _draw(out, found)
             if find_spec("flask"):
                 propose(report, f"explore {shlex.quote(str(run))} --compare {shlex.quote(str(out))}")
-    if form == "json":
+    if form == "json" or json:
         sys.stdout.write(library.dumps(found.as_object(), ensure_ascii=False) + "\n")
     else:
         show_comparison(found, k)

@@ -214,9 +214,14 @@ def convert(
         keep_existing(path, force)
     if target.exists() and target.resolve() == Path(source).resolve():
         raise InputError(f"{target}: IN and OUT are the same, and OUT would lose what vectors do not hold. Rename OUT.")
-    vectors = read_vectors(source)
+    is_copy = not target.suffix and store.is_run_folder(Path(source))  # counts and the dictionary go along
+    run = store.load_run(Path(source)) if is_copy else None
+    vectors = run.vectors if run else read_vectors(source)
     with nullcontext() if target.suffix else Job(target, force=True) as job:
-        store.write_vectors(target, vectors)
+        if run:
+            store.save_run(target, run)
+        else:
+            store.write_vectors(target, vectors)
         if job:
             job.checkpoint.remove()
     sys.stderr.write(f"wrote {target}: {len(vectors)} words, {vectors.n_dimensions} dimensions\n")

@@ -36,7 +36,7 @@ from wordforest.counts.windows import (
     sum_rows,
 )
 from wordforest.errors import InputError
-from wordforest.options import default
+from wordforest.options import OPTIONS, default
 from wordforest.runtime.disk import ScratchFiles, let_go
 from wordforest.runtime.machine import Executor, Threads
 from wordforest.text import TextRules, Vocabulary, WordRules, choose_words, read_tokens
@@ -160,7 +160,7 @@ def count(
     rules: TextRules | None = None,
     executor: Executor | None = None,
     scratch_folder: str | Path | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> Counts:
     """Count the words of a corpus and the pairs of words at most ``window`` apart within a sentence.
@@ -184,7 +184,7 @@ def count(
         rules: How text becomes words, a ``wordforest.text.TextRules``.
         executor: Where it is counted: ``Threads`` on all cores if None.
         scratch_folder: Where what is beyond ``memory`` lies, in a file without a name.
-        memory: Ceiling in bytes for all but the result; three quarters of the machine's if None.
+        memory: Ceiling in bytes, or as 8G, for all but the result; three quarters of the machine's if None.
         on_progress: Called with the stage ("read" or "count"), tokens done, and bytes read or tokens in all.
 
     Examples:
@@ -196,7 +196,8 @@ def count(
     words = WordRules(min_count, max_vocab, tuple(keep_words), phrases)
     rules = rules or TextRules()
     rules = replace(rules, text=text or rules.text)
-    with closing(ScratchFiles(scratch_folder, memory)) as scratch:
+    most: int | None = OPTIONS["memory"].check(memory)
+    with closing(ScratchFiles(scratch_folder, most)) as scratch:
         tally = tally_corpus(corpus, windows, words, rules, scratch, executor=executor, on_progress=on_progress)
         return Counts(tally.matrix(), tally.vocabulary, tally.fingerprint)
 

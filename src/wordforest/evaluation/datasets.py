@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from wordforest.errors import InputError, MissingExtraError, install_command
+from wordforest.errors import DownloadError, InputError, MissingExtraError, install_command
 from wordforest.evaluation.scores import TEN_SETS
 
 ENVIRONMENT = "WORDFOREST_DATA"
@@ -245,9 +245,9 @@ def _download(file: DataFile, root: Path) -> None:
     try:
         manager.fetch(file.path, downloader=download)
     except RequestException as error:
-        raise InputError(f"{file.url}: cannot be fetched ({_reason(error)}). {otherwise}") from error
+        raise DownloadError(f"{file.url}: cannot be fetched ({_reason(error)}). {otherwise}") from error
     except ValueError as error:  # Pooch compared the hashes
-        raise InputError(
+        raise DownloadError(
             f"{file.path} from {file.url}: expected SHA-256 {file.sha256}, but another file came; it was not kept. "
             f"{otherwise}"
         ) from error

@@ -24,6 +24,7 @@ from wordforest.jobs.count import (
     Counted,
     as_read,
     associate,
+    counted_as,
     counts_for,
     look_at,
     notice_of,
@@ -85,7 +86,7 @@ def baseline(
     out: str | Path | None = None,
     force: bool = False,
     workers: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     resume: bool = False,
     device: str = "cpu",
     report: Reporter | bool | None = None,
@@ -110,7 +111,7 @@ def baseline(
     asked = {"learner": name, **asdict(own), **(asdict(association) if name in OPTIONS["measure"].takers else {})}
     names, counting = as_read(corpus, counting)
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
-        if job.folder and job.is_complete(store.is_run_folder, asked):
+        if job.folder and job.is_complete({**counted_as(names, counting), **asked}):
             return store.load_run(job.folder)
         job.begin({"corpus": names, **asdict(counting), **asked})
         if device != "cpu":
@@ -133,7 +134,7 @@ def baseline(
     return run
 
 
-def _check(name: str, device: str, memory: int | None) -> None:
+def _check(name: str, device: str, memory: int | str | None) -> None:
     if name not in METHODS:
         raise InputError(f"no baseline is called {name!r}. Choose one of {', '.join(METHODS)}.")
     if device != "cpu" and name not in OPTIONS["device"].takers:

@@ -87,7 +87,7 @@ def count_corpus(
     force: bool = False,
     resume: bool = False,
     workers: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     cluster: str | Cluster | None = None,
     report: Reporter | bool | None = None,
     **settings: Any,
@@ -105,8 +105,8 @@ def count_corpus(
         force: Overwrite the counts that ``out`` holds.
         resume: Resume counting that was broken off in ``out``, to the same bits as if it had not been.
         workers: Threads; all cores if None. The bits are the same.
-        memory: Ceiling in bytes for counting, three quarters of the machine's if None; what goes beyond lies in files
-            in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
+        memory: Ceiling for counting in bytes or as ``"8G"``, three quarters of the machine's if None; what goes beyond
+            lies in files in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
         cluster: Address of a Dask scheduler, ``local:N``, or a ``Cluster``; its workers read the text, and what is
             returned stays in its file. Workers that die cost no more than their share; a scheduler that dies costs all.
         report: Hears how far it is; False is silent.
@@ -135,9 +135,10 @@ def count_corpus(
         raise InputError("slices of the text before are not known. Count all the text again, with its slices.")
     if extended and cluster is not None:
         raise InputError("--extendable and --add count on one machine. Leave out --cluster.")
-    with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
+    given: Any = {"force": force, "resume": resume, "workers": workers, "cluster": cluster, "memory": memory}
+    with Job(out, **given, report=report, is_result=store.is_counts_folder) as job:
         before = corpus_before(add, asked) if extended else []
-        is_complete = job.is_complete(store.is_counts_folder, {"corpus": [*before, *names], **asdict(asked)})
+        is_complete = job.is_complete({"corpus": [*before, *names], **asdict(asked)})
         if is_complete and known and known_phrases(out) != known:
             raise InputError(
                 f"{out} is complete, but with other phrases. Use --force to begin again, or another --out."
@@ -358,6 +359,14 @@ def look_at(names: Corpus, settings: CountSettings) -> None:
     """Refuse a corpus that is not there, before what takes long."""
     if not is_counted(names):
         sources_of(names, settings)
+
+
+def counted_as(names: Corpus, counting: CountSettings) -> dict[str, Any]:
+    """Return the corpus and settings that results say they were counted with: those of a counts folder, or these."""
+    if not is_counted(names):
+        return {"corpus": names, **asdict(counting)}
+    config = store.read_config(Path(names[0]))
+    return {name: config[name] for name in ("corpus", *asdict(counting)) if name in config}
 
 
 def is_counted(names: Corpus) -> bool:

@@ -80,7 +80,7 @@ def learn_topics_of(
     force: bool = False,
     resume: bool = False,
     workers: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     report: Reporter | bool | None = None,
 ) -> Run:
     """Learn a forest of topics from documents and return it as a run; ``out`` also writes it.
@@ -94,7 +94,7 @@ def learn_topics_of(
     with Job(out, force=force, resume=resume, workers=workers, memory=memory, report=report) as job:
         own = {**asdict(settings), **asdict(rules), **asdict(columns), "documents": _named(documents)}
         own |= {"embeddings": _digest(embeddings), "phrases": phrases}
-        if job.folder and job.is_complete(store.is_run_folder, own, (None, "auto")):  # lam is found
+        if job.folder and job.is_complete(own, (None, "auto")):  # lam is found
             return store.load_run(job.folder)
         job.begin(own)
         texts = _read(documents, columns.columns, rules, job)
@@ -179,13 +179,14 @@ def place_documents(
         raise InputError("vectors of words belong to: wordforest topics. Give embeddings of these documents, or none.")
     labels = label_nodes(loaded.learned, LABEL_WORDS, stop_words=stop_words or loaded.config.get("stop_words", ()))
     _placed(loaded, labels, edits)  # what is wrong with edits is told before the work is done
-    with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, report=report) as job:
+    given: Any = {"force": force, "resume": resume, "workers": workers, "cluster": cluster}
+    with Job(out, **given, report=report, is_result=store.is_documents_folder) as job:
         own = {"run": str(run) if isinstance(run, str | Path) else "", "bins": bins, "format": form, **asdict(columns)}
         made = [*loaded.config.get("edits", ()), *edits]
         own |= {"edits": [[kind, list(nodes)] for kind, nodes in made], "documents": _named(documents)}
         own |= {"texts": texts, "stop_words": [*stop_words], "errors": rules.errors}
         own["embeddings"] = _digest(embeddings)
-        if job.is_complete(store.is_documents_folder, own):
+        if job.is_complete(own):
             return store.load_documents(out)
         job.begin(own)
         chunks = _Chunks(Path(out), texts)

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from dataclasses import asdict
+from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ from wordforest.options import OPTIONS
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.machine import Threads, compiling_told, three_quarters
 from wordforest.runtime.progress import Reporter, as_reporter, end_step, is_stopping
+from wordforest.store.files import TEMPORARY
 from wordforest.store.tensors import read_metadata, read_tensors, write_tensors
 
 
@@ -47,6 +49,7 @@ class Job(ExitStack):
 
     ``cluster`` is the address of a Dask scheduler, ``local:N``, or a ``Cluster``; ``workers`` is then the number of
     threads of every process there. ``memory`` is a ceiling in bytes, three quarters of the machine's if left out.
+    ``is_result`` says whether a folder holds what such a job makes; with ``resume`` nothing else is replaced.
     """
 
     folder: Path | None = None  # inside the context, what may be written to
@@ -59,16 +62,17 @@ class Job(ExitStack):
         resume: bool = False,
         workers: int | None = None,
         cluster: str | Cluster | None = None,
-        memory: int | None = None,
+        memory: int | str | None = None,
         report: Reporter | bool | None = None,
+        is_result: Callable[[Path], bool] = store.is_run_folder,
     ) -> None:
         super().__init__()
         OPTIONS["workers"].check(workers)
         self._out = None if out is None else Path(out)
-        self._force, self.resume = force or resume, resume
+        self._force, self.resume, self._is_result = force, resume, is_result
         self._cluster, self.threads = cluster, Threads(workers if cluster is None else workers or 1)
         self._executor: Threads | Cluster | None = None
-        self.memory = memory or three_quarters()
+        self.memory: int = OPTIONS["memory"].check(memory) or three_quarters()
         self.report = as_reporter(report)
         self._started = time.monotonic()
         self.checkpoint = Checkpoint(self._out)
@@ -99,15 +103,13 @@ class Job(ExitStack):
         """Begin the checkpoint, or resume the one in the folder, whose settings must be the same."""
         self.checkpoint.begin(plain(settings), resume=self.resume and resumable)
 
-    def is_complete(
-        self, is_result: Callable[[Path], bool], settings: dict[str, Any], found: tuple[str | None, ...] = ()
-    ) -> bool:
+    def is_complete(self, settings: dict[str, Any], found: tuple[str | None, ...] = ()) -> bool:
         """Return whether a job to resume has nothing left to do; a result with other settings is an error.
 
         Values ``found`` stand for what the job was to find.
         """
         folder = self.folder
-        if not (self.resume and folder and is_result(folder)) or store.has_checkpoint(folder):
+        if not (self.resume and folder and self._is_result(folder)) or store.has_checkpoint(folder):
             return False
         config = store.read_json(folder / "config.json")
         for name, value in plain(settings).items():
@@ -147,7 +149,10 @@ class Job(ExitStack):
         made = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         with store.locked(folder):
-            store.check_free(folder, force=self._force)
+            if self.resume:
+                store.remove_leftovers(folder)
+            can_resume = self.resume and (store.was_begun(folder) or self._is_result(folder))
+            store.check_free(folder, force=self._force or can_resume)
             try:
                 tempfile.TemporaryFile(dir=folder).close()  # a folder without rights fails now, not after hours
                 store.remove_leftovers(folder)
@@ -256,7 +261,8 @@ class Checkpoint:
     def settle(self, is_bad: bool) -> None:
         """Remove what cannot be resumed from: an empty checkpoint, or one begun with input that is bad."""
         if self._folder and store.has_checkpoint(self._folder):
-            is_empty = len(list(store.checkpoint_folder(self._folder).iterdir())) == 1
+            kept = (file.name for file in store.checkpoint_folder(self._folder).iterdir())
+            is_empty = all(name == "settings.json" or fnmatch(name, TEMPORARY) for name in kept)
             if is_empty or (is_bad and self._is_new):
                 self.remove()
 

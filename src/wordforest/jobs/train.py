@@ -21,7 +21,7 @@ from wordforest.coder.rows import Rows
 from wordforest.coder.rows.base import Loss
 from wordforest.coder.stability import node_stability
 from wordforest.errors import InputError
-from wordforest.jobs.count import as_read, counts_for, is_counted, look_at, sliced_documents
+from wordforest.jobs.count import as_read, counted_as, counts_for, is_counted, look_at, sliced_documents
 from wordforest.jobs.job import Job, history_row, versions
 from wordforest.jobs.rows import Matrix, as_codes, at_once, rows_of_counts, spelled
 from wordforest.runtime.cluster import Cluster
@@ -43,7 +43,7 @@ def train(
     force: bool = False,
     resume: bool = False,
     workers: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     cluster: str | Cluster | None = None,
     report: Reporter | bool | None = None,
     **settings: Any,
@@ -60,8 +60,8 @@ def train(
         force: Overwrite the run that ``out`` holds.
         resume: Continue a run that was broken off in ``out``, to the same bits as an unbroken one.
         workers: Threads; all cores if None. The bits are the same.
-        memory: Ceiling in bytes for counting, three quarters of what the machine has if None; where the entries of the
-            learner entries would take more than half of it, they lie in unnamed files in ``out``.
+        memory: Ceiling for counting in bytes or as ``"8G"``, three quarters of what the machine has if None; where the
+            entries of the learner entries would take more than half of it, they lie in unnamed files in ``out``.
         cluster: Address of a Dask scheduler, ``local:N``, or a ``Cluster``; the result has the same bits.
         report: Hears how far it is; False is silent.
         **settings: Such as ``trees``, ``branching``, ``lam``, ``window``, ``min_count``, ``preset``; see the commands
@@ -87,7 +87,7 @@ def train(
     check_learning_fits(len(forest))  # before hours of counting
     names, counting = as_read(corpus, counting)
     with Job(out, force=force, resume=resume, workers=workers, cluster=cluster, memory=memory, report=report) as job:
-        if job.folder and job.is_complete(store.is_run_folder, asdict(own), (None, "auto")):
+        if job.folder and job.is_complete({**counted_as(names, counting), **asdict(own)}, (None, "auto")):
             run = store.load_run(job.folder)
             if sliced is not None and not store.has_slices(job.folder):  # it was broken off at the very end
                 vocabulary = Vocabulary(run.words, run.counts, TextRules.of(run.config).known_phrases)

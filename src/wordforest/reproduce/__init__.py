@@ -62,6 +62,7 @@ def reproduce(
     for name in absent.values():
         report.say(f"left out: {name}")
     facts = {**_facts(path, names, corpus or (), quick, skip, device), "left_out": left_out}
+    _refuse_others(out, experiment)
     out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     with store.locked(out):
@@ -78,6 +79,15 @@ def reproduce(
             store.write_json(out / "results.json", _results(experiment, rows, facts))
         report.say(f"wrote {out / 'REPORT.md'}, results.json")
     return rows
+
+
+def _refuse_others(out: Path, experiment: Experiment) -> None:
+    """Refuse a folder with a report of something else, which would be lost."""
+    report, results = out / "REPORT.md", out / "results.json"
+    title = store.read_json(results).get("title") if results.is_file() else None
+    if (title or (report.is_file() and not (out / "results.jsonl").is_file())) and title != experiment.title:
+        of_what = f"the report {title!r}" if title else "a REPORT.md of something else"
+        raise InputError(f"{out} has {of_what}, which would be lost. Choose another --out.")
 
 
 def _row(trial: Trial, runner: JobRunner, scorer: Scorer, home: Path) -> Row:
