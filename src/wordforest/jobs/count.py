@@ -106,7 +106,8 @@ def count_corpus(
         resume: Resume counting that was broken off in ``out``, to the same bits as if it had not been.
         workers: Threads; all cores if None. The bits are the same.
         memory: Ceiling for counting in bytes or as ``"8G"``, three quarters of the machine's if None; what goes beyond
-            lies in files in ``out`` meanwhile, and counts that would take more than half of it are returned mapped from their file.
+            lies in files in ``out`` meanwhile, and counts that would take more than half of it are returned mapped
+            from their file.
         cluster: Address of a Dask scheduler, ``local:N``, or a ``Cluster``; its workers read the text, and what is
             returned stays in its file. Workers that die cost no more than their share; a scheduler that dies costs all.
         report: Hears how far it is; False is silent.
