@@ -24,6 +24,7 @@ from wordforest.errors import InputError
 from wordforest.jobs.count import as_read, counted_as, counts_for, is_counted, look_at, sliced_documents
 from wordforest.jobs.job import Job, history_row, versions
 from wordforest.jobs.rows import Matrix, as_codes, at_once, rows_of_counts, spelled
+from wordforest.options import default
 from wordforest.runtime.cluster import Cluster
 from wordforest.runtime.disk import arrays_in
 from wordforest.runtime.machine import wake_device
@@ -106,6 +107,7 @@ def train(
         fitted, history = learn_in_job(job, rows, plan, str(config.get("fingerprint", "")))
         nodes = _nodes(job, rows, plan, fitted, own)
         found = {"lam": fitted.penalty.lam, "density": own.wanted_density, **fitted.learned.facts}
+        found["preset"] = settings.get("preset", default("preset"))  # what its settings are stands beside it
         config = {**config, **asdict(own), **found, "versions": versions()}
         codes, file = _sparse(job, fitted, unit=own.unit)
         D = fitted.D.astype(np.float32, copy=False)
