@@ -42,7 +42,7 @@ class TestTrain:
     def test_config_holds_every_setting_and_what_the_result_depends_on(self, run, corpus):
         config = json.loads((run / "config.json").read_text())
         names = {field.name for settings in (CountSettings, TrainSettings) for field in fields(settings)}
-        assert names | {"corpus", "fingerprint", "versions", "learner", "gap"} == set(config)
+        assert names | {"corpus", "fingerprint", "versions", "learner", "gap", "preset"} == set(config)
         assert (config["trees"], config["epochs"], config["seed"]) == (2, 8, 0)
         assert config["corpus"] == [str(corpus)]
         assert len(config["fingerprint"]) == 64
