@@ -5,9 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    ?= demo
 comma  := ,
-# uv downloads side by side what pip takes one by one. Bytecode at once: compiled at the first import, odd strings of a
-# package warn, and warnings are errors in tests.
-INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --editable
+# uv downloads side by side what pip takes one by one. No bytecode yet: of 20,000 modules a thousand are ever imported.
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --editable
 
 .PHONY: demo test lint pytest docs gallery dist check-wheel wheels versions reports figures checklist torture torture-cluster audit pictures clean
 
@@ -128,6 +127,6 @@ $(VENV)/.torture: $(VENV)/.test
 
 # PyTorch by pip, whose settings say which of its many builds there is here.
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/uv
-	$(if $(strip $(TORCH)),$(BIN)/python -m pip install --quiet $(TORCH))
+	$(if $(strip $(TORCH)),$(BIN)/python -m pip install --quiet --no-compile $(TORCH))
 	$(INSTALL) '.[cluster,demo,test$(if $(strip $(TORCH)),$(comma)sentence-transformers)]'
 	touch $@
