@@ -75,7 +75,7 @@ def cluster() -> Iterator[Cluster]:
     A worker holds BLAS to a thread while it works, for the whole process; held here too, the first to end leaves that.
     """
     distributed = pytest.importorskip("distributed")
-    here = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+    here = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0")
     with one_blas_thread(), here, distributed.Client(here, set_as_default=False) as client:
         yield Cluster(client)
 

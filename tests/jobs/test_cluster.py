@@ -276,6 +276,21 @@ def test_two_of_three_workers_are_killed_and_the_bits_stay(
     assert same(tmp_path / "run", whole / "run")
 
 
+def test_what_is_put_on_a_cluster_is_put_again_when_its_connection_breaks(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scatter, tries = cluster.client.scatter, list[int]()
+
+    def break_once(*arguments: Any, **options: Any) -> Any:
+        tries.append(1)
+        if len(tries) == 1:
+            raise distributed.comm.core.CommClosedError("Connection reset by peer")
+        return scatter(*arguments, **options)
+
+    monkeypatch.setattr(cluster.client, "scatter", break_once)
+    assert [cluster.get(handle) for handle in cluster.put(["here"])] == ["here"]
+
+
 def test_a_worker_that_cannot_be_reached_any_more_is_a_dead_one(cluster: Cluster) -> None:
     tries = []
 

@@ -25,6 +25,7 @@ from wordforest.coder.losses import objective
 from wordforest.coder.penalties import MostActive, NoPenalty, Penalty, forest_penalty
 from wordforest.coder.rows import Rows, place_rows
 from wordforest.coder.rows.base import Loss
+from wordforest.coder.rows.host import is_sparse
 from wordforest.coder.starts import Start
 from wordforest.coder.stream import Learnt, learn_block
 from wordforest.coder.weighted import encode_weighted
@@ -444,9 +445,9 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             weights = weights(X) if X is not None else weights
         elif weights is not None and not fitting:
             raise InputError("these weights are of the pairs of fit. Give a function of X as weights to code new rows.")
-        if hasattr(weights, "tocsr"):
+        if is_sparse(weights):
             weights = weights.tocsr()
-            same = hasattr(X, "indptr") and weights.shape == X.shape and np.array_equal(weights.indptr, X.indptr)
+            same = is_sparse(X) and weights.shape == X.shape and np.array_equal(weights.indptr, X.indptr)
             if not (same and np.array_equal(weights.indices, X.indices)):
                 raise InputError("weights and X do not store the same pairs in the same order. Sort both, or rebuild.")
             weights = weights.data
@@ -473,4 +474,4 @@ class ForestCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
 def _has_no_negatives(X: Any) -> bool:
     """Say whether no value of a matrix, sparse or dense, is below zero."""
-    return bool(np.min(X.data if hasattr(X, "indptr") else X, initial=0) >= 0)
+    return bool(np.min(X.data if is_sparse(X) else X, initial=0) >= 0)

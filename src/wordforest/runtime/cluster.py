@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -63,6 +63,7 @@ class Cluster:
 
     def __init__(self, client: Any, *, threads: int = 1) -> None:
         self.client, self.threads = client, threads
+        self._address = client.scheduler.address  # which the client forgets when it is closed
         self._closing: list[Any] = []
         self._homes: dict[Any, str | None] = {}  # workers to which results were spread
 
@@ -103,7 +104,8 @@ class Cluster:
     def close(self) -> None:
         """Leave the cluster; end it if it was started here. A client that was handed in stays open."""
         for part in self._closing:
-            part.close()
+            with suppress(Exception):  # of one whose scheduler died, which whoever asked it was told
+                part.close()
         self._closing = []
 
     @property
@@ -155,7 +157,7 @@ class Cluster:
 
     def put(self, values: list[Any]) -> list[Handle]:
         """Put values into the memory of workers, from which others fetch them. They are gone if these all die."""
-        handles: list[Handle] = self._asked(lambda: self.client.scatter(values, hash=False))
+        handles: list[Handle] = self.attempt(lambda: self._asked(lambda: self.client.scatter(values, hash=False)))
         return handles
 
     def submit(self, function: Callable[..., Any], *arguments: Any, near: Handle = None) -> Handle:
@@ -244,7 +246,7 @@ class Cluster:
             if self._alive():
                 raise _LostError(f"workers died, and what a task needed with them ({error}). Run it again.") from error
             raise ClusterError(
-                f"the scheduler of Dask at {self.client.scheduler.address} does not answer any more. Start it and its "
+                f"the scheduler of Dask at {self._address} does not answer any more. Start it and its "
                 "workers again, and add --resume."
             ) from error
 

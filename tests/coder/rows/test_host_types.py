@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -49,8 +51,9 @@ def test_what_is_no_matrix_of_numbers_is_refused(X: np.ndarray) -> None:
 
 
 def test_a_gpu_beside_a_cluster_is_refused() -> None:
+    cluster = Cluster(SimpleNamespace(scheduler=SimpleNamespace(address="tcp://127.0.0.1:8786")))
     with pytest.raises(InputError, match="a cluster computes on processors"):
-        place_rows(EYE, "cuda", 13, Cluster(None))
+        place_rows(EYE, "cuda", 13, cluster)
 
 
 def test_a_matrix_may_be_any_home() -> None:

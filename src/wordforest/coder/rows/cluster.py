@@ -236,9 +236,15 @@ class ClusterRows(Rows):
 
     def times(self, rows: Array, D: Array) -> Array:
         """Return ``X[rows] @ D`` here, shape (b, M); rows are in order."""
-        (shared,) = self.cluster.put([D])
-        tasks = [self.cluster.submit(_times, part, own, shared, near=part) for part, _, own in self._owners(rows)]
-        return np.concatenate(self.cluster.collect(tasks))
+        owners = self._owners(rows)
+
+        def work() -> list[Array]:
+            (shared,) = self.cluster.put([D])
+            return self.cluster.collect(
+                [self.cluster.submit(_times, part, own, shared, near=part) for part, _, own in owners]
+            )
+
+        return np.concatenate(self.cluster.attempt(work))
 
     def add_transposed(self, rows: Array, A: Array, out: Array) -> None:
         """Add ``X[rows].T @ A`` to ``out``, shape (C, M); workers have it by ranges of contexts."""

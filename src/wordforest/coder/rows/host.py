@@ -150,9 +150,14 @@ def place_rows(X: Any, device: str, n_components: int, executor: Executor | None
     return resident_or_streamed(X, device, n_components)
 
 
+def is_sparse(X: Any) -> bool:
+    """Return whether X is a sparse matrix or array of SciPy, of whatever format."""
+    return bool(sparse.issparse(X))
+
+
 def as_floats(X: Any) -> Any:
     """Return X as the kernels want it: floats, dense, or CSR with sorted columns and no position stored twice."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()
