@@ -122,10 +122,11 @@ def spool(options: argparse.Namespace) -> None:
     """Speed and memory of a run whose counts, values and entries lie in files, beside one that has them in memory."""
     print("| arrays | seconds to the end of the first pass | M visits/s | memory beyond files after a pass, MB |")
     print("|---|---|---|---|")
+    Path(options.folder).mkdir(parents=True, exist_ok=True)
     for where in ("memory", "files"):
         command = [sys.executable, __file__, "spool-one", "--counts", options.counts, "--where", where]
         command += ["--folder", options.folder, "--workers", str(max(options.workers))]
-        print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1], flush=True)
+        print(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1], flush=True)
 
 
 def spool_one(options: argparse.Namespace) -> None:
