@@ -126,7 +126,9 @@ def spool(options: argparse.Namespace) -> None:
     for where in ("memory", "files"):
         command = [sys.executable, __file__, "spool-one", "--counts", options.counts, "--where", where]
         command += ["--folder", options.folder, "--workers", str(max(options.workers))]
-        print(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1], flush=True)
+        print(
+            subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1], flush=True
+        )
 
 
 def spool_one(options: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,9 @@ def test_stop_words_that_cannot_be_read_are_told(readable: str, tmp_path: Path) 
 def test_map_of_the_default_groups(saved: str, tmp_path: Path) -> None:
     result = run("map", saved, "--out", str(tmp_path / "m.svg"), "--runs", "1", "--title", "mine", "--json")
     assert result.exit_code == 0
-    assert '"stage": "map"' in result.stderr
+    told = [json.loads(line) for line in result.stderr.splitlines()]
+    assert "map" in {line.get("stage") for line in told}
+    assert told[-1]["wrote"] == str(tmp_path / "m.svg")
     assert {">good<", ">bad<", ">mine<"} <= set(re.findall(r">[^<>]+<", (tmp_path / "m.svg").read_text()))
 
 

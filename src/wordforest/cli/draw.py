@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -128,14 +128,13 @@ def word_map(
     check_target(out, force, ".png", ".svg", ".pdf")
     chosen = _style("paper", style)
     models = {title: read_vectors(name) for title, name in _titles(vectors, titles).items()}
-    groups = _present(models, _groups(words))
     with reporter(quiet, json) as report:
+        groups = _present(models, _groups(words), lambda notice: report.say(f"note: {notice}"))
 
         def on_run(done: int, total: int) -> None:
             report(Event("map", done, total, "runs"))
 
-        figure = figures.word_map(models, groups, runs=runs, seed=seed, style=chosen, on_run=on_run)
-    _write(out, figure, dpi)
+        _write(out, figures.word_map(models, groups, runs=runs, seed=seed, style=chosen, on_run=on_run), dpi, report)
 
 
 @command(draw_app)
@@ -296,7 +295,9 @@ def _groups(named: Sequence[str]) -> dict[str, list[str]]:
     return groups
 
 
-def _present(models: Mapping[str, Any], groups: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def _present(
+    models: Mapping[str, Any], groups: Mapping[str, list[str]], say: Callable[[str], None] = note
+) -> dict[str, list[str]]:
     """Return the groups without words that a model lacks, which are named on standard error."""
     from wordforest.figures import drawable
     from wordforest.vectors import UnknownWordError
@@ -304,7 +305,7 @@ def _present(models: Mapping[str, Any], groups: Mapping[str, list[str]]) -> dict
     words = list(dict.fromkeys(word for group in groups.values() for word in group))
     for name, vectors in models.items():
         if missing := [word for word in words if word not in vectors]:
-            note(f"{name} has no vector for {UnknownWordError(missing, vectors.lookup).listed()}; left out")
+            say(f"{name} has no vector for {UnknownWordError(missing, vectors.lookup).listed()}; left out")
     known = {*drawable(words, *models.values())}
     kept = {title: [word for word in group if word in known] for title, group in groups.items()}
     return {title: group for title, group in kept.items() if group}
@@ -320,9 +321,11 @@ def _titles(names: Sequence[str], titles: Sequence[str] | None) -> dict[str, str
     return dict(zip(chosen, names, strict=True))
 
 
-def _write(out: Path, figure: Any, dpi: int) -> None:
+def _write(out: Path, figure: Any, dpi: int, report: Any = None) -> None:
     from wordforest import store
+    from wordforest.runtime.progress import Reporter
 
     store.write_figure(out, figure, dpi=dpi)
     width, height = figure.get_size_inches()
-    sys.stderr.write(f"wrote {out}: {width:.3g} x {height:.3g} inches\n")
+    line = f"wrote {out}: {width:.3g} x {height:.3g} inches"
+    (report or Reporter(sys.stderr)).tell({"wrote": str(out), "inches": [round(width, 2), round(height, 2)]}, line)
