@@ -46,9 +46,9 @@ class Clock(Reporter):
 
 
 def timed(source: str, out: Path, trees: int, **who: Any) -> tuple[float, float]:
-    """Train from nothing, no counts of an earlier run; return seconds of all and of learning alone."""
+    """Train from nothing, no counts of an earlier run, nor of one beside it; return seconds of all and of learning alone."""
     clock = Clock()
-    shutil.rmtree(out, ignore_errors=True)
+    shutil.rmtree(out.parent, ignore_errors=True)
     started = time.perf_counter()
     wf.train(source, out=out, trees=trees, report=clock, **who)
     return time.perf_counter() - started, clock.seconds("learn")
@@ -59,7 +59,7 @@ def overhead(options: argparse.Namespace) -> None:
         tempfile.TemporaryDirectory(dir=options.scratch) as scratch,
         Cluster.connect(f"local:{options.workers}") as there,
     ):
-        threads, processes = Path(scratch) / "threads", Path(scratch) / "processes"
+        threads, processes = Path(scratch) / "threads" / "run", Path(scratch) / "processes" / "run"
         print("| from | threads, s | processes, s | more | same bits |\n|---|---|---|---|---|")
         for source, trees in product(filter(None, (options.counts, options.text)), options.trees):
             times: dict[str, list[tuple[float, float]]] = defaultdict(list)

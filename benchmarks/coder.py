@@ -209,7 +209,7 @@ _GENSIM = """
 import sys
 from gensim.models import Word2Vec
 text, size, workers, out = sys.argv[1:]
-model = Word2Vec(corpus_file=text, vector_size=int(size), window=5, sg=1, min_count=1, workers=int(workers))
+model = Word2Vec(corpus_file=text, vector_size=int(size), window=5, sg=1, min_count=10, workers=int(workers))
 model.wv.save_word2vec_format(out, binary=True)
 """
 
