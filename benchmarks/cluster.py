@@ -46,7 +46,7 @@ class Clock(Reporter):
 
 
 def timed(source: str, out: Path, trees: int, **who: Any) -> tuple[float, float]:
-    """Train from nothing, no counts of an earlier run, nor of one beside it; return seconds of all and of learning alone."""
+    """Train, with no counts of an earlier run nor of one beside it; return seconds of all and of learning alone."""
     clock = Clock()
     shutil.rmtree(out.parent, ignore_errors=True)
     started = time.perf_counter()
